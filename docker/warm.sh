@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run each algorithm once on the CPU to fill the kernel cache in NUMBA_CACHE_DIR. The cached code is
-# specific to this type of processor; on another type it is compiled again.
+# Fill the kernel cache in NUMBA_CACHE_DIR with all kernels for the CPU, also for names that are text.
+# The cached code is specific to this type of processor; on another type it is compiled again.
 set -eu
 
 graph=/opt/rapidsgraph/debian.parquet
@@ -8,6 +8,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 
+rapidsgraph warm --device cpu >/dev/null
 rapidsgraph pagerank "$graph" --plot pagerank.png >/dev/null
 rapidsgraph pagerank "$graph" --undirected >/dev/null
 rapidsgraph bfs "$graph" --from git >/dev/null

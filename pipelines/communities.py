@@ -124,7 +124,7 @@ def communities(
             frame = frame.rename(columns={source: "source", destination: "destination"})
         run.record("edges", **counts)
         with run.step("graph"):
-            graph = storage_of(rg.Graph(frame, directed=False, self_loops="drop"))
+            graph = storage_of(rg.Graph(frame, weight=None, directed=False, self_loops="drop"))
         run.record("graph", vertices=graph.num_vertices, edges=graph.num_edges)
         with run.step("sweep") as report:
             table = sweep_parameters(graph, list(product(epsilons, mus)), report)

@@ -13,6 +13,7 @@ import rapidsgraph as rg
 from rapidsgraph.frames import missing_column_error
 from rapidsgraph.io.columnar_files import Parquet
 from rapidsgraph.io.tables import format_of, read_errors
+from rapidsgraph.validation import choose_weight
 
 NAMES = ("text", "numbers", "uint64")  # kinds of vertex names; uint64 does not fit in int64
 TIMES = ("text", "numbers", "dates", "times", "times with a zone")
@@ -47,7 +48,7 @@ def open_log_files(path: str | Path, **columns: str | None) -> LogFiles:
     path : path
         A file or a folder.
     **columns : str or None
-        Column names by option: source, destination, weight, time.
+        Column names by option: source, destination, weight, time. The weight is that of `Graph`.
 
     Returns
     -------
@@ -60,14 +61,16 @@ def open_log_files(path: str | Path, **columns: str | None) -> LogFiles:
         or of a kind that the option cannot use.
     """
     path = Path(path).expanduser()
-    names = {option: column for option, column in columns.items() if column is not None}
-    _check_different(names)
     with read_errors(path):
         if path.is_file() and format_of(path) != "parquet":
             raise rg.GraphError(f"{path}: pipelines read Parquet only; convert the file", path=path)
         if path.stat().st_size == 0 and path.is_file():
             raise rg.GraphError(f"{path}: the file is empty", path=path)
         file = Parquet(path)
+    endpoints = [columns.get(end) for end in ("source", "destination")]
+    columns["weight"] = choose_weight(columns.get("weight"), file.names, endpoints)
+    names = {option: column for option, column in columns.items() if column is not None}
+    _check_different(names)
     types = {each: _column_types(each, names) for each in file.paths}
     kinds = {column: _common_kind(types, column) for column in names.values()}
     for option, column in names.items():

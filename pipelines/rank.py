@@ -33,13 +33,17 @@ from pipelines.runtime import (
     PipelineRun,
     SchedulerOption,
     SourceOption,
+    UnweightedOption,
+    WeightOption,
     WorkersOption,
     compute_pandas,
     parse_number,
     run_pipeline,
+    weight_argument,
 )
 from rapidsgraph.cli.app import command
 from rapidsgraph.io import write_frame
+from rapidsgraph.validation import DEFAULT_WEIGHT
 
 MAX_PLOTTED = 5_000_000  # values that are transferred to this process for the plot
 
@@ -52,10 +56,8 @@ def rank(
     output: OutputOption,
     source: SourceOption = "source",
     destination: DestinationOption = "destination",
-    weight: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of weights; those of repeated rows are added."),
-    ] = None,
+    weight: WeightOption = DEFAULT_WEIGHT,
+    unweighted: UnweightedOption = False,
     count: Annotated[
         bool, typer.Option("--count", help="Use the number of rows of an edge as its weight.")
     ] = False,
@@ -87,15 +89,19 @@ def rank(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Rank the vertices of edge logs by PageRank."""
-    if weight and count:
+    if weight != DEFAULT_WEIGHT and count:
         raise typer.BadParameter("leave out this or --weight", param_hint="--count")
     if (since or until) and not time:
         raise typer.BadParameter("--since and --until require it", param_hint="--time")
     if time and not (since or until):
         raise typer.BadParameter("it requires --since or --until", param_hint="--time")
     rg.plot.check()
-    columns = {"source": source, "destination": destination, "weight": weight, "time": time}
+    columns: dict[str, str | None] = {
+        "source": source, "destination": destination, "time": time,
+        "weight": weight_argument(weight, unweighted or count),
+    }  # fmt: skip
     files = log_files.open_log_files(edges, **columns)
+    columns["weight"] = files.columns.get("weight")
     window = edge_logs.parse_window(files, since, until) if time else None
     options: dict[str, Any] = {**columns, "since": since, "until": until, "count": count}
     options |= {"damping": damping, "tolerance": tolerance}
@@ -107,7 +113,7 @@ def rank(
             frame, counts = edge_logs.read_edges(files, run.device, window)
         run.record("edges", **counts)
         with run.step("graph"):
-            graph = _build_graph(frame, source, destination, weight, count)
+            graph = _build_graph(frame, source, destination, columns["weight"], count)
         repeated = counts["kept"] - graph.num_edges
         run.record("graph", vertices=graph.num_vertices, edges=graph.num_edges, repeated=repeated)
         with run.step("pagerank") as report:

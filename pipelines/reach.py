@@ -1,11 +1,11 @@
 """Find the vertices reachable from some roots, and their distances, in a graph above memory size.
 
     python pipelines/reach.py EDGES --root NAME --output FOLDER [--root NAME ...]
-                              [--weight COLUMN] [--memory-limit SIZE] [--stores FOLDER]
-                              [--scheduler ADDRESS | --workers N]
+                              [--weight COLUMN | --unweighted] [--memory-limit SIZE]
+                              [--stores FOLDER] [--scheduler ADDRESS | --workers N]
 
 For each root, a layered edge list is built from the file, out of core, and traversed by the
-workers: distances count edges, or add up weights with --weight. Reads Parquet and writes a folder:
+workers: distances add up weights, or count edges without weights. Reads Parquet, writes a folder:
 `reach/root=NAME/` (Parquet: vertex, distance, predecessor; readers of `reach/` see the root as a
 column), `distances.csv` and `summary.json`.
 
@@ -45,16 +45,19 @@ from pipelines.runtime import (
     OverwriteOption,
     SchedulerOption,
     SourceOption,
+    UnweightedOption,
+    WeightOption,
     WorkersOption,
     compute_pandas,
     run_pipeline,
+    weight_argument,
 )
 from rapidsgraph.cli.app import command
 from rapidsgraph.errors import VertexNotFoundError
 from rapidsgraph.io import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.store import open_store
-from rapidsgraph.validation import parse_bytes
+from rapidsgraph.validation import DEFAULT_WEIGHT, parse_bytes
 
 NUM_RANGES = 20  # of weighted distance, of equal length
 
@@ -70,10 +73,8 @@ def reach(
     ],
     source: SourceOption = "source",
     destination: DestinationOption = "destination",
-    weight: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of weights; of parallel edges the minimum."),
-    ] = None,
+    weight: WeightOption = DEFAULT_WEIGHT,
+    unweighted: UnweightedOption = False,
     undirected: Annotated[
         bool, typer.Option("--undirected", help="Treat edges as undirected.")
     ] = False,
@@ -94,11 +95,14 @@ def reach(
 ) -> None:
     """Find the vertices reachable from each root, and their distances."""
     limit = None if memory_limit is None else parse_bytes(memory_limit, "--memory-limit")
-    files = log_files.open_log_files(edges, source=source, destination=destination, weight=weight)
+    files = log_files.open_log_files(
+        edges, source=source, destination=destination, weight=weight_argument(weight, unweighted)
+    )
+    column = files.columns.get("weight")
     edges = edges.expanduser()
     roots = _convert_roots(root, files, source, destination)
-    build_options: dict[str, Any] = {"source": source, "destination": destination, "weight": weight}
-    build_options |= {"directed": not undirected, "multi_edges": "min" if weight else "first"}
+    build_options: dict[str, Any] = {"source": source, "destination": destination, "weight": column}
+    build_options |= {"directed": not undirected, "multi_edges": "min" if column else "first"}
     options = {**build_options, "roots": roots, "memory_limit": limit}
     with run_pipeline(
         "reach", edges, output, overwrite=overwrite, scheduler=scheduler, workers=workers,
@@ -116,14 +120,14 @@ def reach(
                 try:
                     is_reused = _build_store(edges, name, store, build_options, limit, report)
                 except rg.GraphError as error:
-                    raise _with_options(error, weight) from error
+                    raise _with_options(error, column) from error
             layered = rg.LayeredEdgeList.open(store, device=run.device, client=run.client)
             with run.step(f"search from {name}") as report:
-                search = rg.sssp if weight else rg.bfs
+                search = rg.sssp if column else rg.bfs
                 result = search(layered, memory_limit=limit, progress=report)
                 run.write_parquet(result, f"reach/{_folder_name(name)}")
             with run.step(f"distances from {name}"):
-                table = _count_distances(result["distance"], weight)
+                table = _count_distances(result["distance"], column)
             tables.append(table.assign(root=name))
             num_reached = int(table["vertices"].sum())
             run.record(

@@ -25,6 +25,7 @@ from rapidsgraph.atomic import replacing_folder
 from rapidsgraph.cli.app import print_rows
 from rapidsgraph.device import frame_library_problem
 from rapidsgraph.io.writers import resolve_destination
+from rapidsgraph.validation import DEFAULT_WEIGHT
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -60,6 +61,21 @@ DeviceOption = Annotated[
 ]
 SourceOption = Annotated[str, typer.Option(metavar="COLUMN", help="Column of sources.")]
 DestinationOption = Annotated[str, typer.Option(metavar="COLUMN", help="Column of destinations.")]
+WeightOption = Annotated[
+    str,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of weights. By default weight, if it exists; any other one must exist.",
+    ),
+]
+UnweightedOption = Annotated[bool, typer.Option("--unweighted", help="Ignore weights.")]
+
+
+def weight_argument(weight: str, unweighted: bool) -> str | None:
+    """Return the parameter `weight` of the library from --weight and --unweighted."""
+    if unweighted and weight != DEFAULT_WEIGHT:
+        raise typer.BadParameter("leave out this or --weight", param_hint="--unweighted")
+    return None if unweighted else weight
 
 
 def parse_number(minimum: float, maximum: float | None = None) -> Callable[[str], float]:

@@ -8,76 +8,28 @@ import importlib
 
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # type checkers take it for true
-if TYPE_CHECKING:
-    from . import datasets, generate, plot, verify
-    from .algorithms.scan_index import ScanIndex
-    from .api.components import connected_components
-    from .api.conversion import from_igraph, from_networkx, from_scipy
-    from .api.pagerank import pagerank
-    from .api.scan import scan, structural_similarity
-    from .api.traversal import bfs, sssp
-    from .dispatch import (
-        Graph,
-        LayeredEdgeList,
-        estimate_memory,
-    )
-    from .distributed.cluster import cluster
-    from .errors import (
-        ClusterError,
-        ConvergenceError,
-        GpuUnavailableError,
-        GraphError,
-        InsufficientMemoryError,
-        MissingColumnError,
-        SchedulerLostError,
-        VerificationError,
-        VertexNotFoundError,
-        VertexTypeError,
-        WorkerLostError,
-    )
-    from .io import read_edges, read_vertices
-
-__all__ = [
-    "ClusterError",
-    "ConvergenceError",
-    "GpuUnavailableError",
-    "Graph",
-    "GraphError",
-    "InsufficientMemoryError",
-    "LayeredEdgeList",
-    "MissingColumnError",
-    "ScanIndex",
-    "SchedulerLostError",
-    "VerificationError",
-    "VertexNotFoundError",
-    "VertexTypeError",
-    "WorkerLostError",
-    "bfs",
-    "cluster",
-    "connected_components",
-    "datasets",
-    "estimate_memory",
-    "from_igraph",
-    "from_networkx",
-    "from_scipy",
-    "generate",
-    "pagerank",
-    "plot",
-    "read_edges",
-    "read_vertices",
-    "scan",
-    "sssp",
-    "structural_similarity",
-    "verify",
-]
-
-_MODULES = {  # of public names that neither `dispatch` nor `errors` defines
+# The module of each public name. The imports below repeat them for type checkers.
+_MODULES = {
+    "ClusterError": "errors",
+    "ConvergenceError": "errors",
+    "GpuUnavailableError": "errors",
+    "Graph": "dispatch",
+    "GraphError": "errors",
+    "InsufficientMemoryError": "errors",
+    "LayeredEdgeList": "dispatch",
+    "MissingColumnError": "errors",
     "ScanIndex": "algorithms.scan_index",
+    "SchedulerLostError": "errors",
+    "VerificationError": "errors",
+    "VertexNotFoundError": "errors",
+    "VertexTypeError": "errors",
+    "WeightWarning": "errors",
+    "WorkerLostError": "errors",
     "bfs": "api.traversal",
     "cluster": "distributed.cluster",
     "connected_components": "api.components",
     "datasets": None,  # a module itself
+    "estimate_memory": "dispatch",
     "from_igraph": "api.conversion",
     "from_networkx": "api.conversion",
     "from_scipy": "api.conversion",
@@ -87,25 +39,58 @@ _MODULES = {  # of public names that neither `dispatch` nor `errors` defines
     "read_edges": "io",
     "read_vertices": "io",
     "scan": "api.scan",
+    "shortest_path": "api.shortest_path",
     "sssp": "api.traversal",
     "structural_similarity": "api.scan",
     "verify": None,
 }
+__all__ = list(_MODULES)
 
-
-def _module_of(name):
-    """Return the module that defines a public name; None if it is a module itself."""
-    return _MODULES.get(name, "errors" if name.endswith("Error") else "dispatch")
+TYPE_CHECKING = False  # True for type checkers, which take `name as name` for a public name
+if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import generate as generate
+    from . import plot as plot
+    from . import verify as verify
+    from .algorithms.scan_index import ScanIndex as ScanIndex
+    from .api.components import connected_components as connected_components
+    from .api.conversion import from_igraph as from_igraph
+    from .api.conversion import from_networkx as from_networkx
+    from .api.conversion import from_scipy as from_scipy
+    from .api.pagerank import pagerank as pagerank
+    from .api.scan import scan as scan
+    from .api.scan import structural_similarity as structural_similarity
+    from .api.shortest_path import shortest_path as shortest_path
+    from .api.traversal import bfs as bfs
+    from .api.traversal import sssp as sssp
+    from .dispatch import Graph as Graph
+    from .dispatch import LayeredEdgeList as LayeredEdgeList
+    from .dispatch import estimate_memory as estimate_memory
+    from .distributed.cluster import cluster as cluster
+    from .errors import ClusterError as ClusterError
+    from .errors import ConvergenceError as ConvergenceError
+    from .errors import GpuUnavailableError as GpuUnavailableError
+    from .errors import GraphError as GraphError
+    from .errors import InsufficientMemoryError as InsufficientMemoryError
+    from .errors import MissingColumnError as MissingColumnError
+    from .errors import SchedulerLostError as SchedulerLostError
+    from .errors import VerificationError as VerificationError
+    from .errors import VertexNotFoundError as VertexNotFoundError
+    from .errors import VertexTypeError as VertexTypeError
+    from .errors import WeightWarning as WeightWarning
+    from .errors import WorkerLostError as WorkerLostError
+    from .io import read_edges as read_edges
+    from .io import read_vertices as read_vertices
 
 
 def __getattr__(name):
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _module_of(name)
+    module = _MODULES[name]
     value = importlib.import_module(f"{__name__}.{module or name}")
     globals()[name] = value if module is None else getattr(value, name)
     return globals()[name]
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_MODULES})

@@ -15,19 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from . import frames, memory
-from .algorithms import components, similarity, traversal
+from .algorithms import components, shortest_path, similarity, traversal
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
-from .algorithms.parameters import Parameters
+from .algorithms.parameters import FRAME_OPTIONS, Parameters
 from .distributed import components as distributed_components
 from .distributed import edges as distributed_edges
 from .distributed import layered as distributed_layered
 from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
+from .distributed import shortest_path as distributed_path
 from .distributed import traversal as distributed_traversal
 from .distributed.graph import DistributedGraph
 from .distributed.layered_storage import DistributedLayeredStorage
-from .errors import GraphError
+from .errors import GraphError, WeightWarning, warn
 from .graph.graph import Graph, register_distributed_graph
 from .graph.local_graph import GraphLike, LocalGraph, storage_of
 from .layered import algorithms as layered
@@ -38,7 +39,10 @@ from .relational import layered_build
 from .relational import pagerank as relational_pagerank
 from .relational import scan as relational_scan
 from .relational import traversal as relational_traversal
-from .relational.frame_graph import FrameGraph
+from .relational.frame_graph import ENDPOINTS, FrameGraph
+from .validation import suggest_parameters
+
+MAX_CANDIDATES = 5  # columns in a warning
 
 __all__ = [
     "IMPLEMENTATIONS",
@@ -49,7 +53,9 @@ __all__ = [
     "run",
 ]
 
-register_distributed_graph(DistributedGraph, distributed_edges.to_edges)
+register_distributed_graph(
+    DistributedGraph, edges=distributed_edges.edges, degrees=distributed_edges.degrees
+)
 register_distributed_layered(DistributedLayeredStorage, layered_build.build_storage)
 
 IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
@@ -66,6 +72,12 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         DistributedGraph: distributed_traversal.sssp,
         DistributedLayeredStorage: distributed_layered.sssp,
         FrameGraph: relational_traversal.sssp,
+    },
+    "shortest_path": {
+        LocalGraph: shortest_path.shortest_path,
+        LayeredStorage: layered.shortest_path,
+        DistributedGraph: distributed_path.shortest_path,
+        DistributedLayeredStorage: distributed_layered.shortest_path,
     },
     "pagerank": {
         LocalGraph: _pagerank.pagerank,
@@ -114,16 +126,17 @@ def run(algorithm: str, graph: GraphLike, parameters: Parameters) -> Any:
     Raises
     ------
     GraphError
-        If the algorithm, the method or `memory_limit` is not for this type of graph.
+        If this type of graph does not support the algorithm, the method or `memory_limit`.
     """
     graph, row, method = storage_of(graph), IMPLEMENTATIONS[algorithm], parameters.method
     column = graph_type(graph)
+    is_layered = column in (LayeredStorage, DistributedLayeredStorage)
+    is_relational = method == "frames" and not is_layered
+    if is_relational:
+        column = FrameGraph
     if column not in row:
         raise _unsupported_error(algorithm, column)
-    is_layered = column in (LayeredStorage, DistributedLayeredStorage)
-    if method == "frames" and not is_layered:
-        column = FrameGraph
-    elif method != "auto" and column is not LocalGraph:
+    if method != "auto" and not is_relational and column is not LocalGraph:
         kind = "layered edge lists" if is_layered else "distributed graphs"
         hint = "use 'auto'" if is_layered else "use 'auto' or 'frames'"
         raise GraphError(
@@ -139,15 +152,48 @@ def run(algorithm: str, graph: GraphLike, parameters: Parameters) -> Any:
             parameter="memory_limit",
             value=parameters.memory_limit,
         )
+    if algorithm in FRAME_OPTIONS and getattr(parameters, "weighted", True):
+        _warn_about_weights(algorithm, graph)
     return row[column](graph, parameters)
+
+
+def _warn_about_weights(algorithm: str, graph: GraphLike) -> None:
+    """Warn if an algorithm uses no weights, but the edge frame has columns that may be weights."""
+    options = {}
+    if isinstance(graph, (LocalGraph, DistributedGraph)):
+        candidates = graph.weight_candidates
+    elif isinstance(graph, (LayeredStorage, DistributedLayeredStorage, FrameGraph)):
+        return
+    else:
+        candidates = frames.find_weight_candidates(graph, ENDPOINTS)
+        options = {"multi_edges": FRAME_OPTIONS[algorithm]["multi_edges"]}
+    if not candidates:
+        return
+    arguments = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    arguments = f"weight={candidates[0]!r}" + (f", {arguments}" if arguments else "")
+    columns = ", ".join(map(repr, candidates[:MAX_CANDIDATES]))
+    more = ", ..." if len(candidates) > MAX_CANDIDATES else ""
+    warn(
+        f"{algorithm} uses no weights, as the edges have no column 'weight'; columns of numbers: "
+        f"{columns}{more}; rg.Graph(edges, {arguments}) uses one of them, "
+        "rg.Graph(edges, weight=None) none",
+        WeightWarning,
+    )
 
 
 def _unsupported_error(name: str, unsupported: type) -> GraphError:
     """Return the error for an algorithm that has no implementation for a graph type."""
-    if unsupported is DistributedGraph:
+    if unsupported is FrameGraph:
         return GraphError(
-            f"{name} does not support graphs that are partitioned over a Dask cluster; call "
-            ".compute() first",
+            f"{name} has no frame form; use {{parameter}} 'auto'",
+            parameter="method",
+            value="frames",
+        )
+    if unsupported is DistributedGraph:
+        frame_form = "use method='frames', or " if FrameGraph in IMPLEMENTATIONS[name] else ""
+        return GraphError(
+            f"{name} does not support graphs that are partitioned over a Dask cluster; {frame_form}"
+            "call .compute() first",
             parameter="graph",
         )
     supported = [each for each, row in IMPLEMENTATIONS.items() if unsupported in row]
@@ -158,6 +204,7 @@ def _unsupported_error(name: str, unsupported: type) -> GraphError:
     )
 
 
+@suggest_parameters
 @functools.wraps(memory.estimate_memory)
 def estimate_memory(
     graph_or_path: GraphLike | str | Path, algorithm: memory.Algorithm, **options: Any

@@ -1,4 +1,4 @@
-"""Exceptions of rapidsgraph.
+"""Exceptions and warnings of rapidsgraph.
 
 Every exception is a `GraphError`. A message says what is wrong, where, and what would work; the
 same facts are attributes, so that no code has to parse a message.
@@ -7,9 +7,12 @@ same facts are attributes, so that no code has to parse a message.
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+CALLER_PACKAGES = ("rapidsgraph.", "numba.", "contextlib.")  # between the user and a warning
 MAX_VALUE_LENGTH = 200  # characters of a value in a message
 
 
@@ -19,25 +22,28 @@ class GraphError(ValueError):
     Parameters
     ----------
     message : str
-        What is wrong, where, and what would work. The placeholders ``{row}``, ``{parameter}`` and
-        ``{column}`` are replaced by the fields; ``{column}`` becomes ``column 'name'``, or the
-        parameter where the values come from no column. Other braces stay as they are.
+        What is wrong, where, and what would work. The placeholders ``{row}``, ``{parameter}``,
+        ``{column}`` and ``{hint}`` are replaced by the fields; ``{column}`` becomes
+        ``column 'name'``, or the parameter where the values come from no column. Other braces stay
+        as they are. A message without ``{row}`` begins with the partition, if there is one.
     parameter : str, optional
         Name of the parameter that was given a wrong value.
     column : str, optional
         Name of the column that holds a wrong value.
     row : int, optional
-        Row of the wrong value, counted from 0.
+        Row of the wrong value, counted from 0, within its partition if there is one.
     value : object, optional
         The wrong value.
     path : str or Path, optional
         File that cannot be used.
     hint : str, optional
         What would work, where the message does not end in it already.
+    partition : int, optional
+        Partition of a Dask frame that holds the wrong value, counted from 0.
 
     Attributes
     ----------
-    parameter, column, row, value, path, hint
+    parameter, column, row, value, path, hint, partition
         The parameters above; None where they do not apply.
     """
 
@@ -47,6 +53,7 @@ class GraphError(ValueError):
     value: Any = None
     path: Any = None
     hint: str | None = None
+    partition: int | None = None
     _template = ""
 
     def __init__(
@@ -59,9 +66,10 @@ class GraphError(ValueError):
         value: Any = None,
         path: Any = None,
         hint: str | None = None,
+        partition: int | None = None,
     ) -> None:
         self.parameter, self.column, self.row = parameter, column, row
-        self.value, self.path, self.hint = value, path, hint
+        self.value, self.path, self.hint, self.partition = value, path, hint, partition
         self._template = message
         super().__init__(self._format_message())
 
@@ -73,10 +81,22 @@ class GraphError(ValueError):
         error.args = (error._format_message(),)
         return error
 
+    def with_hint(self, hint: str) -> Self:
+        """Return a copy of the error with a hint, which ends its message."""
+        return self.with_fields(hint=hint, _template=f"{self._template}; {{hint}}")
+
     def _format_message(self) -> str:
         column = self.parameter if self.column is None else f"column {format_value(self.column)}"
-        fields = {"{row}": self.row, "{parameter}": self.parameter, "{column}": column}
+        row: Any = self.row
         message = self._template
+        if self.partition is not None:
+            if row is not None and "{row}" in message:
+                row = f"{row} of partition {self.partition}"
+            else:
+                message = f"partition {self.partition} of the Dask frame: {message}"
+        fields = {
+            "{row}": row, "{parameter}": self.parameter, "{column}": column, "{hint}": self.hint,
+        }  # fmt: skip
         for placeholder, value in fields.items():
             if value is not None:
                 message = message.replace(placeholder, str(value))
@@ -262,12 +282,28 @@ class VerificationError(GraphError):
     """Report that a result does not satisfy the definition it was checked against."""
 
 
+class WeightWarning(UserWarning):
+    """Warn that weights may be missing, or were dropped where parallel edges were merged."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the first caller outside this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and f"{frame.f_globals.get('__name__', '')}.".startswith(CALLER_PACKAGES):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
 def format_value(value: object) -> str:
-    """Return the repr of a caller's value for a message, of limited length."""
+    """Return the repr of a caller's value for a message: one line of limited length."""
+    if type(value) in (str, bytes, list, tuple):  # without a repr of what is not shown
+        value = value[:MAX_VALUE_LENGTH]  # type: ignore[index]
     try:
         text = repr(value)
     except ValueError:  # an integer beyond Python's limit of digits
         return f"{type(value).__name__} of thousands of digits"
+    if "\n" in text:  # of a frame or matrix
+        text = " ".join(text.split())
     return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}..."
 
 

@@ -14,9 +14,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from . import frames
+from .algorithms.parameters import FRAME_OPTIONS
 from .algorithms.run_memory import (
     ALGORITHM_BYTES,
     UNDIRECTED_ALGORITHMS,
+    Algorithm,
     GraphStats,
     MemoryEstimate,
     estimate_graph_memory,
@@ -33,18 +35,23 @@ from .graph.build_memory import (
     naming_bytes,
 )
 from .graph.local_graph import GraphLike, LocalGraph
-from .io.edge_files import declared_vertices, measure_text, read_edge_metadata
-from .validation import as_list, check_count, check_flag, check_path
-
-Algorithm = Literal[
-    "bfs",
-    "connected_components",
-    "pagerank",
-    "scan",
-    "scan_index",
-    "sssp",
-    "structural_similarity",
-]
+from .io.edge_files import (
+    choose_weight_column,
+    declared_vertices,
+    measure_text,
+    read_edge_metadata,
+)
+from .relational.run_memory import FRAME_BYTES, estimate_bytes, estimate_graph_bytes
+from .validation import (
+    DEFAULT_WEIGHT,
+    as_list,
+    check_choice,
+    check_count,
+    check_flag,
+    check_path,
+    choose_weight,
+    is_default_weight,
+)
 
 FILE_BLOCK_BYTES = 2**20
 READER_BYTES = 2**26  # retained by the threads of Arrow's readers, at most
@@ -56,10 +63,11 @@ def estimate_memory(
     *,
     source: str | list[str] | None = None,
     destination: str | list[str] | None = None,
-    weight: str | None = None,
+    weight: str | None = DEFAULT_WEIGHT,
     directed: bool = True,
     num_vertices: int | None = None,
     memberships: bool = False,
+    method: Literal["auto", "frames"] = "auto",
 ) -> MemoryEstimate:
     """Estimate the peak memory of an algorithm before it runs.
 
@@ -73,14 +81,17 @@ def estimate_memory(
     source, destination : str or list of str, optional
         Columns of vertex names in a frame or file; by default ``"source"`` and
         ``"destination"``.
-    weight : str, optional
-        Column of weights in a frame or file; by default, there are none.
+    weight : str or None, default "weight"
+        Column of weights in a frame or file, as for `Graph`. Of a frame, the default column counts
+        for algorithms that use weights only.
     directed : bool, default True
         Whether the edges of a frame or file are directed.
     num_vertices : int, optional
         Upper bound of the number of vertices of a frame or file.
     memberships : bool, default False
         Whether ``"scan"`` runs with ``memberships=True`` or ``method="gpuscan"``.
+    method : {"auto", "frames"}, default "auto"
+        "frames" estimates the frame form of the algorithm, whose tables do not stream.
 
     Returns
     -------
@@ -90,7 +101,7 @@ def estimate_memory(
     Raises
     ------
     GraphError
-        If the algorithm is unknown or the file cannot be read.
+        If the algorithm is unknown or has no frame form, or the file cannot be read.
 
     Notes
     -----
@@ -112,25 +123,51 @@ def estimate_memory(
     """
     check_flag("directed", directed)
     check_algorithm(algorithm)
+    check_choice("method", method, ("auto", "frames"))
+    is_relational = method == "frames"
+    if is_relational and algorithm not in FRAME_BYTES:
+        known = ", ".join(FRAME_BYTES)
+        raise GraphError(
+            f"{algorithm} has no frame form; {{parameter}} 'frames' is for {known}",
+            parameter="method",
+            value=method,
+            hint="use 'auto'",
+        )
     if isinstance(graph_or_path, LocalGraph):
+        if is_relational:
+            needed = estimate_graph_bytes(algorithm, graph_or_path)
+            return MemoryEstimate(needed, needed)
         return estimate_graph_memory(graph_or_path, algorithm, memberships=memberships)
     if isinstance(graph_or_path, (str, Path)):
         edges = _file_stats(graph_or_path, source, destination, weight)
-        weighted = weight is not None
     else:
-        edges = _frame_stats(graph_or_path, source, destination)
-        weighted = weight is not None or (algorithm == "sssp" and _has_weights(graph_or_path))
+        if algorithm not in FRAME_OPTIONS and is_default_weight(weight):
+            weight = None
+        edges = _frame_stats(graph_or_path, source, destination, weight)
     max_vertices = edges.max_vertices()
     if num_vertices is not None:
         check_count("num_vertices", num_vertices)
         max_vertices = min(max_vertices, num_vertices)
     is_undirected = algorithm in UNDIRECTED_ALGORITHMS
+    if is_relational:
+        num_arcs = edges.rows if directed or is_undirected else 2 * edges.rows
+        needed = edges.frame_bytes + estimate_bytes(
+            algorithm, num_arcs, max_vertices, [*map(_mean_length, edges.columns)]
+        )
+        needed = int(max(edges.read_bytes, needed))
+        return MemoryEstimate(needed, needed)
     needed = edges.frame_bytes + _build_and_run_bytes(
-        algorithm, edges, max_vertices, weighted=weighted and not is_undirected,
+        algorithm, edges, max_vertices, weighted=edges.weighted and not is_undirected,
         directed=directed and not is_undirected, memberships=memberships,
     )  # fmt: skip
     streamed = max_vertices * ALGORITHM_BYTES[algorithm].per_vertex
     return MemoryEstimate(int(max(edges.read_bytes, needed)), int(streamed))
+
+
+def _mean_length(column: NameColumnStats) -> int | None:
+    """Return the mean length of the names of a column in bytes; None for integers."""
+    is_text = column.kind in ("arrow", "object", "cudf")
+    return -(-column.text_bytes // max(column.rows, 1)) if is_text else None
 
 
 def check_algorithm(algorithm: Any) -> None:
@@ -155,6 +192,8 @@ class EdgeStats:
     columns : list of NameColumnStats
     xp : module
         NumPy or CuPy: the array module of the graph.
+    weighted : bool
+        Whether the graph has weights.
     declared_vertices : int or None
         Number of vertices that the file declares, including vertices without edges.
     read_bytes : int
@@ -166,6 +205,7 @@ class EdgeStats:
     rows: int
     columns: list[NameColumnStats]
     xp: ModuleType
+    weighted: bool
     declared_vertices: int | None = None
     read_bytes: int = 0
     frame_bytes: int = 0
@@ -180,7 +220,7 @@ class EdgeStats:
 
 
 def _build_and_run_bytes(
-    algorithm: str,
+    algorithm: Algorithm,
     edges: EdgeStats,
     num_vertices: int,
     *,
@@ -193,6 +233,7 @@ def _build_and_run_bytes(
     build = build_bytes(
         edges.rows, num_vertices, weighted=weighted, directed=directed, columns=edges.columns,
         xp=edges.xp, self_loops="drop" if algorithm in UNDIRECTED_ALGORITHMS else "keep",
+        multi_edges="sum" if weighted and algorithm == "pagerank" else "first",
     )  # fmt: skip
     if edges.xp is not np:
         text_bytes = sum(column.text_bytes for column in edges.columns)
@@ -208,7 +249,7 @@ def _build_and_run_bytes(
     return max(build, int(RUN_MARGIN * graph) + run_bytes(algorithm, stats, memberships))
 
 
-def estimate_layered_memory(layered: Any, algorithm: str) -> MemoryEstimate:
+def estimate_layered_memory(layered: Any, algorithm: Algorithm) -> MemoryEstimate:
     """Estimate the peak memory of an algorithm on a layered edge list; see `estimate_memory`."""
     check_algorithm(algorithm)
     vertices = layered.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
@@ -216,15 +257,15 @@ def estimate_layered_memory(layered: Any, algorithm: str) -> MemoryEstimate:
     return MemoryEstimate(vertices + layered.nbytes, streamed)
 
 
-def _has_weights(frame: Any) -> bool:
-    """Return whether `sssp` uses a weight column of the frame by default."""
-    return "weight" in frames.column_names(frames.normalize_frame(frame)[1])
-
-
 def _frame_stats(
-    frame: Any, source: str | list[str] | None, destination: str | list[str] | None
+    frame: Any,
+    source: str | list[str] | None,
+    destination: str | list[str] | None,
+    weight: str | None,
 ) -> EdgeStats:
-    _, frame = frames.normalize_frame(frame)
+    _, frame = frames.normalize_frame(frame, "graph_or_path")
+    labels = [*as_list(source or "source"), *as_list(destination or "destination")]
+    weight = choose_weight(weight, frames.column_names(frame), labels)
     endpoints: list[list[Any]] = []
     copy_bytes = 0
     for end, names in (("source", source), ("destination", destination)):
@@ -240,6 +281,7 @@ def _frame_stats(
         rows=len(sources[0]),
         columns=name_column_stats(sources, destinations),
         xp=frames.common_array_module([*sources, *destinations]),
+        weighted=weight is not None,
         frame_bytes=copy_bytes,
     )
 
@@ -251,6 +293,7 @@ def _file_stats(
     weight: str | None,
 ) -> EdgeStats:
     path = Path(check_path(path))
+    weight = choose_weight_column(path, weight, source, destination)
     rows, kind, limits = read_edge_metadata(path, source=source, destination=destination)
     declared = declared_vertices(path)
     num_declared = None if declared is None else len(declared)
@@ -279,6 +322,7 @@ def _file_stats(
         rows=rows,
         columns=[column] * num_columns,
         xp=np,
+        weighted=weight is not None,
         declared_vertices=num_declared,
         read_bytes=int(MARGIN * read_bytes),
         frame_bytes=int(MARGIN * frame_bytes),

@@ -1,4 +1,4 @@
-"""Validation of arguments: choices, numbers, paths, sizes, weights and vertices.
+"""Validation of arguments: keywords, choices, numbers, paths, sizes and weights.
 
 A ``check_`` function returns the validated value, if it can differ from the argument. The name of
 the parameter is the placeholder ``{parameter}`` of every message, so that the command line can
@@ -7,16 +7,19 @@ show its option instead.
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
 import math
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from . import device, frames
+from . import device
 from .device import Array, ArrayModule
 from .errors import GraphError, InsufficientMemoryError, format_value
 
@@ -26,6 +29,64 @@ MIN_CHECKED_BYTES = 2**24  # less is not compared with free memory, which varies
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT", 1)}
 UNITS |= {letter: UNITS[f"{letter}B"] for letter in "KMGT"}
+
+# Keywords of NetworkX, cuGraph, igraph, SciPy and scikit-learn, and the parameters they stand for.
+# The first that is a parameter of the function is suggested.
+EQUIVALENTS: dict[str, tuple[str, ...]] = {
+    "alpha": ("damping",),
+    "connection": ("strong",),
+    "create_using": ("directed",),
+    "cutoff": ("depth_limit",),
+    "damping_factor": ("damping",),
+    "delimiter": ("sep",),
+    "depth_limit": ("cutoff",),
+    "df": ("graph", "edges"),
+    "dst": ("destination",),
+    "edge_attr": ("weight",),
+    "edge_attribute": ("weight",),
+    "edgelist": ("graph", "edges"),
+    "edges": ("graph",),
+    "eps": ("epsilon", "tolerance"),
+    "file": ("path",),
+    "filename": ("path",),
+    "G": ("graph", "g", "edges"),
+    "i_start": ("source",),
+    "input_graph": ("graph",),
+    "is_directed": ("directed",),
+    "max_depth": ("depth_limit", "cutoff"),
+    "max_iter": ("max_iterations",),
+    "min_samples": ("mu",),
+    "n_workers": ("workers",),
+    "nodelist": ("names",),
+    "nodes": ("vertices",),
+    "nstart": ("start",),
+    "num_edges": ("edges",),
+    "num_vertices": ("vertices",),
+    "num_workers": ("workers",),
+    "random_state": ("seed",),
+    "reset": ("personalization",),
+    "return_predecessors": ("predecessors",),
+    "rng": ("seed",),
+    "root": ("source",),
+    "src": ("source",),
+    "start": ("source",),
+    "tol": ("tolerance",),
+    "weights": ("weight",),
+}
+GRAPH_CALLS = {  # the parameters of `Graph` for functions of a graph, which do not have them
+    name: f"rg.Graph(edges, {name}=...)"
+    for name in (
+        "source", "destination", "weight", "directed", "multi_edges", "self_loops", "vertices",
+    )
+}  # fmt: skip
+DEFAULT_WEIGHT = "weight"  # the column of weights that is used if it exists
+# What to do about a column of that name that holds no weights, in a frame and in a file.
+FRAME_WEIGHT_HINT = "rg.Graph(edges, weight=None) ignores the column"
+FILE_WEIGHT_HINT = "weight=None ignores the column"
+MIN_SIMILARITY = 0.75  # of a keyword and the parameter that is probably meant
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def reject(parameter: str, value: object, requirement: str) -> NoReturn:
@@ -160,6 +221,34 @@ def vertex_labels(sources: Sequence[Any], destinations: Sequence[Any]) -> list[s
     return labels
 
 
+def is_default_weight(name: Any) -> bool:
+    """Return whether a column name, or any other value, is that of the default weights."""
+    return isinstance(name, str) and name == DEFAULT_WEIGHT
+
+
+def choose_weight(
+    weight: Any, columns: Collection[Any], endpoints: Collection[Any] = ()
+) -> str | None:
+    """Return the column to read weights from, or None to read none.
+
+    The default column is used if it exists and does not name vertices. Any other column must exist,
+    which is checked where it is read.
+
+    Parameters
+    ----------
+    weight : str or None
+        The parameter `weight` of the caller.
+    columns : collection
+        Names of all columns.
+    endpoints : collection
+        Names of the columns that name vertices.
+    """
+    if not is_default_weight(weight):
+        return weight
+    is_found = any(map(is_default_weight, columns))
+    return weight if is_found and not any(map(is_default_weight, endpoints)) else None
+
+
 def check_weights(weights: Any, column: str, xp: ArrayModule) -> Array:
     """Return weights as int32, int64, float32 or float64.
 
@@ -227,70 +316,48 @@ def check_vertex_count(count: Any, prefix: str = "") -> int:
     return int(count)
 
 
-def check_vertex_range(vertices: Any, num_columns: int) -> Any:
-    """Return `vertices` with a count as a range; check a range, and leave anything else alone.
+def suggest_parameters(
+    function: Callable[P, R], other_calls: Mapping[str, str] | None = None
+) -> Callable[P, R]:
+    """Add a suggestion to the TypeError for an unknown keyword argument of a public function.
 
     Parameters
     ----------
-    vertices : int, range or object
-    num_columns : int
-        Number of columns that name a vertex.
-
-    Raises
-    ------
-    GraphError
-        A range has a step or a negative end, is too long, or stands for names of several columns.
+    function : callable
+        Function, or the `__init__` of a class.
+    other_calls : dict from str to str, optional
+        Calls that have a parameter which `function` does not have, by its name; by default those of
+        `Graph`, if `function` has a parameter `graph`.
     """
-    if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
-        vertices = range(int(vertices)) if vertices >= 0 else vertices
-    if isinstance(vertices, range):
-        if num_columns > 1:
-            raise GraphError(
-                f"vertices={format_value(vertices)} names vertices by integers, and {num_columns} "
-                "columns name them in the edges; pass a frame of these columns",
-                parameter="vertices",
-                value=vertices,
+    parameters = list(inspect.signature(function).parameters)
+    if other_calls is None:
+        other_calls = GRAPH_CALLS if "graph" in parameters else {}
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for keyword in kwargs:
+            suggestion = keyword not in parameters and find_suggestion(
+                keyword, parameters, other_calls
             )
-        if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0:
-            raise GraphError(
-                f"vertices={format_value(vertices)} must be range(n) or range(start, stop), for "
-                "single integer names",
-                parameter="vertices",
-                value=vertices,
-            )
-        check_vertex_count(vertices.stop - vertices.start, f"vertices={format_value(vertices)}: ")
-    return vertices
+            if suggestion:
+                raise TypeError(
+                    f"{function.__qualname__.removesuffix('.__init__')}() got an unexpected "
+                    f"keyword argument {keyword!r}; did you mean {suggestion}?"
+                )
+        return function(*args, **kwargs)
+
+    return call
 
 
-def check_vertices(
-    vertices: Any, num_columns: int, labels: Sequence[str], xp: ArrayModule
-) -> range | list | None:
-    """Return the argument `vertices` of `Graph` as a range or as a list of name columns."""
-    if vertices is None:
-        return None
-    vertices = check_vertex_range(vertices, num_columns)
-    if isinstance(vertices, range):
-        if vertices.start:
-            return [xp.arange(vertices.start, vertices.stop)]
-        return vertices
-    is_scalar = isinstance(vertices, bytes) or not hasattr(vertices, "__len__")
-    if isinstance(vertices, str) or (is_scalar and not hasattr(vertices, "__arrow_c_stream__")):
-        reject("vertices", vertices, "it can be a count, range(n), or names")
-    if frames.is_frame(vertices):
-        _, table = frames.normalize_frame(vertices)
-        columns = frames.column_names(table)
-        names = labels if set(labels) <= set(columns) else columns[:num_columns]
-    elif num_columns == 1:  # the names themselves
-        table, columns, names = {"vertices": vertices}, ["vertices"], ["vertices"]
-    else:
-        raise GraphError(
-            f"vertices must be a frame of the {num_columns} columns {', '.join(labels)}",
-            parameter="vertices",
-        )
-    if len(names) < num_columns:
-        raise GraphError(
-            f"vertices must have the columns {', '.join(labels)}; it has {columns}",
-            parameter="vertices",
-        )
-    arrays = [frames.get_column(table, name, "vertex", "vertices") for name in names]
-    return [frames.to_device(values, xp) for values in arrays]
+def find_suggestion(
+    keyword: str, parameters: Collection[str], other_calls: Mapping[str, str]
+) -> str | None:
+    """Return the argument or call that is probably meant by an unknown keyword, or None."""
+    names = (keyword, *EQUIVALENTS.get(keyword, ()))
+    name = next((name for name in names if name in parameters), None)
+    call = next((other_calls[name] for name in names if name in other_calls), None)
+    if name is None and call is not None:
+        return call
+    if name is None:
+        name = next(iter(difflib.get_close_matches(keyword, parameters, 1, MIN_SIMILARITY)), None)
+    return f"{name}=..." if name else None

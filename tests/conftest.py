@@ -128,7 +128,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--nvrtc-all",
         action="store_true",
-        help="compile CUDA kernels for every supported architecture, not only for one",
+        help="compile CUDA kernels with optimization and for every supported architecture",
     )
     parser.addoption(
         "--fault-record",

@@ -16,7 +16,7 @@ from rapidsgraph import GraphError, atomic
 from rapidsgraph.io import check_writable, read_edges, write_frame
 from rapidsgraph.plot import savefig
 
-EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
+EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, 1.25]}
 
 
 def test_a_replaced_file_keeps_its_mode_and_owner(tmp_path):

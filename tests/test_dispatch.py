@@ -7,29 +7,16 @@ import pytest
 
 import rapidsgraph as rg
 from rapidsgraph import frames
-from rapidsgraph.algorithms.parameters import (
-    ComponentParameters,
-    PageRankParameters,
-    Parameters,
-    ScanParameters,
-    SearchParameters,
-)
+from rapidsgraph.algorithms.parameters import ComponentParameters, Parameters
 from rapidsgraph.dispatch import IMPLEMENTATIONS, graph_type
 from rapidsgraph.distributed.graph import DistributedGraph
 from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage
 from rapidsgraph.graph.local_graph import LocalGraph
 from rapidsgraph.layered.storage import LayeredStorage
 from rapidsgraph.relational.frame_graph import FrameGraph
+from rapidsgraph.relational.run_memory import FRAME_BYTES
 
 EDGES = {"source": [0, 1], "destination": [1, 2]}
-PARAMETERS = {
-    "bfs": SearchParameters,
-    "sssp": SearchParameters,
-    "pagerank": PageRankParameters,
-    "connected_components": ComponentParameters,
-    "structural_similarity": Parameters,
-    "scan": ScanParameters,
-}
 PACKAGES = {
     LocalGraph: "rapidsgraph.algorithms",
     LayeredStorage: "rapidsgraph.layered",
@@ -37,7 +24,14 @@ PACKAGES = {
     DistributedLayeredStorage: "rapidsgraph.distributed",
     FrameGraph: "rapidsgraph.relational",
 }
+ARGUMENTS = {"shortest_path": (0, 1)}  # after the graph, where they are required
+# The class of the parameters of an algorithm is what its implementations are annotated with.
+PARAMETERS = {
+    name: typing.get_type_hints(inspect.unwrap(next(iter(row.values()))))["parameters"]
+    for name, row in IMPLEMENTATIONS.items()
+}
 ROWS = [(name, each) for name, row in IMPLEMENTATIONS.items() for each in row]
+WITH_METHODS = [name for name, row in IMPLEMENTATIONS.items() if FrameGraph in row]
 LAYERED_MISSING = [
     (name, each)
     for name in IMPLEMENTATIONS
@@ -54,11 +48,16 @@ def test_an_implementation_is_a_function_of_the_package_of_its_graph_type(name, 
     assert implementation.__module__.startswith(PACKAGES[graph_type])
 
 
-def test_every_algorithm_is_public_and_runs_in_memory():
-    for name, row in IMPLEMENTATIONS.items():
-        assert name in rg.__all__
-        assert getattr(rg, name).__module__.startswith("rapidsgraph.api.")
-        assert LocalGraph in row
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_every_algorithm_is_public_and_runs_in_memory(name):
+    assert name in rg.__all__, f"add {name!r} to _MODULES in rapidsgraph/__init__.py"
+    assert getattr(rg, name).__module__.startswith("rapidsgraph.api.")
+    assert LocalGraph in IMPLEMENTATIONS[name]
+
+
+@pytest.mark.parametrize("name", WITH_METHODS)
+def test_the_memory_of_every_frame_form_is_estimated(name):
+    assert name in FRAME_BYTES, f"add {name!r} to FRAME_BYTES in relational/run_memory.py"
 
 
 @pytest.mark.parametrize(("name", "graph_type"), ROWS)
@@ -67,6 +66,7 @@ def test_an_implementation_takes_a_graph_and_valid_parameters(name, graph_type):
     function = inspect.unwrap(IMPLEMENTATIONS[name][graph_type])
     hints = typing.get_type_hints(function)
     assert len(inspect.signature(function).parameters) == 2
+    assert issubclass(hints["parameters"], Parameters)
     assert hints["parameters"] is PARAMETERS[name]
     result = tuple[frames.Frame, int, float] if name == "pagerank" else frames.Frame
     assert hints["return"] == result
@@ -76,7 +76,7 @@ def test_an_implementation_takes_a_graph_and_valid_parameters(name, graph_type):
 def test_the_type_of_the_graph_selects_the_implementation(name, storage_type, monkeypatch):
     graph = object.__new__(storage_type)
     calls = observe(name, storage_type, monkeypatch)
-    assert getattr(rg, name)(graph) == "result"
+    assert getattr(rg, name)(graph, *ARGUMENTS.get(name, ())) == "result"
     [(argument, parameters)] = calls
     assert argument is graph
     assert type(parameters) is PARAMETERS[name]
@@ -94,9 +94,7 @@ def observe(name, storage_type, monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, row in IMPLEMENTATIONS.items() if FrameGraph in row]
-)
+@pytest.mark.parametrize("name", WITH_METHODS)
 def test_method_frames_selects_the_relational_implementation(name, monkeypatch):
     calls = observe(name, FrameGraph, monkeypatch)
     getattr(rg, name)(EDGES, method="frames")
@@ -139,7 +137,7 @@ def test_layered_edge_lists_have_no_relational_implementation(name):
         getattr(rg, name)(layered, method="frames")
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize("name", WITH_METHODS)
 def test_unknown_methods_are_refused(name):
     with pytest.raises(rg.GraphError, match="method is 'fast'; it can be 'auto', ") as info:
         getattr(rg, name)(EDGES, method="fast")
@@ -157,8 +155,27 @@ def test_a_missing_implementation_is_an_error_that_names_those_that_exist(name, 
 
 def test_an_algorithm_without_a_distributed_form_says_how_to_collect(monkeypatch):
     monkeypatch.delitem(IMPLEMENTATIONS["scan"], DistributedGraph)
-    with pytest.raises(rg.GraphError, match=r"scan does not support .* call \.compute\(\) first"):
-        rg.scan(object.__new__(DistributedGraph))
+    graph = object.__new__(DistributedGraph)
+    with pytest.raises(rg.GraphError, match=r"use method='frames', or call \.compute\(\) first"):
+        rg.scan(graph)
+    monkeypatch.delitem(IMPLEMENTATIONS["scan"], FrameGraph)
+    with pytest.raises(rg.GraphError, match=r"Dask cluster; call \.compute\(\) first"):
+        rg.scan(graph)
+
+
+def test_method_frames_needs_no_distributed_form(monkeypatch):
+    monkeypatch.delitem(IMPLEMENTATIONS["scan"], DistributedGraph)
+    graph = object.__new__(DistributedGraph)
+    calls = observe("scan", FrameGraph, monkeypatch)
+    assert rg.scan(graph, method="frames") == "result"
+    assert [each for each, _ in calls] == [graph]
+
+
+def test_an_algorithm_without_a_frame_form(monkeypatch):
+    monkeypatch.delitem(IMPLEMENTATIONS["scan"], FrameGraph)
+    with pytest.raises(rg.GraphError, match="scan has no frame form; use method 'auto'") as info:
+        rg.scan(EDGES, method="frames")
+    assert (info.value.parameter, info.value.value) == ("method", "frames")
 
 
 def test_graphs_and_frames_have_a_column_of_the_table():
@@ -174,6 +191,6 @@ def test_graphs_and_frames_have_a_column_of_the_table():
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 @pytest.mark.parametrize("graph", [None, 3, "edges.csv", object()])
 def test_anything_else_is_not_a_graph(name, graph):
-    arguments = (0,) if name in ("bfs", "sssp") else ()
+    arguments = (0,) if name in ("bfs", "sssp") else ARGUMENTS.get(name, ())
     with pytest.raises(rg.GraphError):
         getattr(rg, name)(graph, *arguments)

@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 from rapidsgraph import errors
@@ -29,6 +30,7 @@ FIELDS = {
     "value": -3.5,
     "path": "roads.csv",
     "hint": "weights must be >= 0",
+    "partition": 1,
 }
 ERRORS = [
     *(
@@ -82,6 +84,14 @@ def test_fields_are_attributes_and_none_by_default():
         ({"parameter": "weight", "row": 0}, "weight in row 0 of weight is {x}"),
         ({"parameter": "weight", "column": 3}, "weight in row {row} of column 3 is {x}"),
         ({}, "weight in row {row} of {column} is {x}"),
+        (
+            {"column": "km", "row": 12, "partition": 0},
+            "weight in row 12 of partition 0 of column 'km' is {x}",
+        ),
+        (
+            {"column": "km", "partition": 0},
+            "partition 0 of the Dask frame: weight in row {row} of column 'km' is {x}",
+        ),
     ],
 )
 def test_placeholders_become_fields_and_other_braces_stay(fields, message):
@@ -129,6 +139,20 @@ def test_values_in_messages_have_a_limited_length():
     assert format_value("a") == "'a'"
     assert format_value("x" * 199) == f"'{'x' * 199}..."
     assert format_value(10**5000) == "int of thousands of digits"
+
+
+class Unprintable:
+    def __repr__(self):
+        raise AssertionError
+
+
+def test_values_that_are_not_shown_have_no_repr():
+    text = format_value([0] * 1000 + [Unprintable()])
+    assert text == f"{str([0] * 1000)[:200]}..."
+
+
+def test_values_of_several_lines_are_shown_in_one():
+    assert format_value(np.eye(2)) == "array([[1., 0.], [0., 1.]])"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ OPTIONAL = {
     "psutil",
     "pyarrow",
     "pynvml",
+    "pytest",
     "rich",
     "rmm",
     "scipy",
@@ -33,7 +34,6 @@ STANDARD = {"grp", "pwd", "resource"}  # where the platform has them
 OWN = {
     "__main__.py": "signals are handled before anything else is imported",
     "cli/__init__.py": "the doctor imports Numba, which --help must not wait for",
-    "graph/csr.py": "the kernels it calls import Numba, which takes long",
 }
 
 

@@ -321,9 +321,9 @@ def test_estimates_of_frames_and_graphs(make_held_frame):
     # What never leaves memory: a few values a vertex. Integers below 60 name 60 vertices at most.
     assert 16 * 60 <= of_graph.streamed < of_graph.needed
     assert of_frame.streamed == of_graph.streamed
-    weighted = rg.estimate_memory(frame, "pagerank", weight="weight")
+    unweighted = rg.estimate_memory(frame, "pagerank", weight=None)
     undirected = rg.estimate_memory(frame, "pagerank", directed=False)
-    assert min(weighted.needed, undirected.needed) > of_frame.needed
+    assert unweighted.needed < of_frame.needed < undirected.needed
 
 
 def test_unbounded_names_count_as_two_vertices_per_row(make_held_frame):
@@ -415,6 +415,17 @@ def test_simple_bound_exceeds_every_estimate(algorithm, num_vertices, num_arcs):
             num_vertices, num_arcs, 8 * weighted, directed, columns, needs_transpose, is_simple
         )
         assert run_memory.run_bytes(algorithm, stats, memberships) <= bound
+
+
+def test_an_algorithm_without_a_finer_bound_takes_that_of_the_table(monkeypatch):
+    per = run_memory.AlgorithmBytes(100, 10, 20)
+    monkeypatch.setitem(run_memory.ALGORITHM_BYTES, "degree", per)
+    columns = [NameColumnStats("ids", 10**6)]
+    for weight_bytes, per_arc in ((0, 10), (8, 20)):
+        stats = run_memory.GraphStats(10**7, 10**7, weight_bytes, True, columns, False, True)
+        needed = run_memory.run_bytes("degree", stats)
+        arrays = 10**7 * (100 + per_arc)
+        assert arrays <= needed < 1.3 * arrays
 
 
 @pytest.mark.parametrize("num_rows", [0, 1, 1000, 10**6, 10**9])

@@ -166,32 +166,3 @@ def test_number_of_vertices():
     assert validation.check_vertex_count(np.int64(5)) == 5
     with pytest.raises(GraphError, match="file: 2147483648 vertices; 2147483647 is the most"):
         validation.check_vertex_count(2**31, "file: ")
-
-
-def test_vertices_by_a_count_or_a_range():
-    assert validation.check_vertex_range(3, 1) == range(3)
-    assert validation.check_vertex_range(range(2, 5), 1) == range(2, 5)
-    assert validation.check_vertex_range(["a"], 1) == ["a"]
-    for vertices, num_columns in (
-        (range(0, 6, 2), 1),
-        (range(-1, 3), 1),
-        (range(2**31), 1),
-        (3, 2),
-    ):
-        with pytest.raises(GraphError, match="^vertices="):
-            validation.check_vertex_range(vertices, num_columns)
-
-
-def test_vertices_by_names():
-    check = validation.check_vertices
-    assert check(None, 1, ["vertex"], np) is None
-    assert check(4, 1, ["vertex"], np) == range(4)
-    assert [each.tolist() for each in check(range(2, 4), 1, ["vertex"], np)] == [[2, 3]]
-    frame = {"other": np.array([1]), "vertex": np.array([7])}
-    assert [each.tolist() for each in check(frame, 1, ["vertex"], np)] == [[7]]
-    assert [each.tolist() for each in check(frame, 1, ["name"], np)] == [[1]]
-    for vertices in ("abc", b"abc", True, 1.5):
-        with pytest.raises(GraphError, match="it can be a count, range"):
-            check(vertices, 1, ["vertex"], np)
-    with pytest.raises(GraphError, match="vertices must have the columns a, b, c"):
-        check(frame, 3, ["a", "b", "c"], np)

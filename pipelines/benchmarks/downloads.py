@@ -95,7 +95,7 @@ def convert_to_parquet(text: str, path: Path, sha256: str) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    frame = rg.read_edges(text, device="cpu")
+    frame = rg.read_edges(text, weight=None, device="cpu")
     columns = {name: frame[name].to_numpy() for name in ("source", "destination")}
     max_id = max(int(ids.max()) for ids in columns.values())
     if max_id > np.iinfo(np.int32).max:

@@ -223,7 +223,7 @@ def measure_build(
     stores = [store]
     path = folder / "edges.parquet"
     write_edges(workload, path)
-    columns = {"weight": "weight"} if weighted else {}
+    columns = {"weight": "weight" if weighted else None}
     options = {"directed": workload.directed, "multi_edges": workload.multi_edges}
     if not weighted or workload.rows <= MAX_WEIGHTED_ROWS:
         limit = OVERHEAD_BYTES + MIN_WORK_BYTES + VERTEX_BYTES * workload.vertices

@@ -43,7 +43,7 @@ from rapidsgraph.frames import Frame  # noqa: E402
 def build(path: str | Path, store: str | Path, root: int, limit: int) -> None:
     """Build out of core with parallel edges, so that rows can be counted."""
     rg.LayeredEdgeList.build(
-        path, root, store=store, multi_edges="keep", device="cpu", memory_limit=limit
+        path, root, store=store, weight=None, multi_edges="keep", device="cpu", memory_limit=limit
     )
 
 

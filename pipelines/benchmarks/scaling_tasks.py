@@ -55,8 +55,9 @@ class Task:
         if self.algorithm is None:
             return plain.estimate_build()
         rows = {"source": plain.source, "destination": plain.destination}
-        weights = {"weight": "weight"} if self.weighted else {}
-        return rg.estimate_memory(rows, self.algorithm, directed=self.directed, **weights).needed
+        if self.weighted:
+            rows["weight"] = plain.source  # any numbers
+        return rg.estimate_memory(rows, self.algorithm, directed=self.directed).needed
 
 
 TASKS = {

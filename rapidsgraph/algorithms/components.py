@@ -98,9 +98,10 @@ def compress(parents: Array) -> None:
 def link_alternately(arcs: list[Array], num_vertices: int) -> Array:
     """Return a root of every vertex's component, as GPUSCAN does: int32, shape (vertices,).
 
-    Every vertex links to the smallest of itself and its neighbors, in the next round to the
-    largest, and so on; then both endpoints of an arc are replaced by what they link to. No arc is
-    left when each tree has one root; then all paths to roots are halved until they are compressed.
+    In odd rounds every vertex links to the smallest of itself and its neighbors, in even rounds to
+    the largest [1]_. Each round replaces both endpoints of an arc by the vertices they link to, and
+    drops the arcs whose endpoints are then equal. When no arc is left, each tree has one root, and
+    paths to the roots are halved until every vertex links to its root.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@ With W[u] the weight that leaves u, an iteration computes::
 where dangling_mass is the PageRank of vertices without out-edges.
 
 Method `auto` runs many iterations per launch, over rows in a layout of their own
-(`pagerank_layout`). The methods of Kim and of Reddy launch kernels for every iteration
-(`pagerank_methods`).
+(`pagerank_layout`, or `pagerank_blocks` for large graphs in single precision). The methods of Kim
+and of Reddy launch kernels for every iteration (`pagerank_methods`).
 """
 
 from __future__ import annotations
@@ -24,20 +24,15 @@ import numpy as np
 from ..device import Array
 from ..frames import Frame, VertexValues
 from ..graph.local_graph import GraphLike, as_local_graph
-from ..graph.vertex_arguments import resolve_vertex_values
 from ..graph.vertex_names import Labeling
+from ..graph.vertex_values import resolve_vertex_values
 from ..graph.weight_sums import check_out_weights
 from ..progress import Report, reporter
 from ..validation import check_number, reject
-from .pagerank_layout import (
-    PageRankLayout,
-    allocate_buffers,
-    arrange,
-    launch_iterations,
-    read_state,
-)
+from . import pagerank_blocks, pagerank_layout
+from .pagerank_layout import read_state
 from .pagerank_methods import power_iterate
-from .parameters import PageRankParameters
+from .parameters import FRAME_OPTIONS, PageRankParameters
 from .run_memory import check_run_memory
 
 PageRankMethod = Literal["auto", "frames", "edge", "node", "contribution", "warp"]
@@ -58,7 +53,7 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
     residual : float
         L1 norm of the change in the last iteration.
     """
-    graph = as_local_graph(graph, layout="csc")
+    graph = as_local_graph(graph, layout="csc", **FRAME_OPTIONS["pagerank"])
     value_type, max_iterations = parameters.value_type, parameters.max_iterations
     graph.labeling.check_name_collisions("pagerank")
     if not graph.num_vertices:
@@ -145,9 +140,11 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     """Iterate over the rows of a layout; return (PageRank by vertex, iterations, residual)."""
     graph, xp, value_type = problem.graph, problem.graph.xp, problem.value_type
     num_vertices = graph.num_vertices
-    layout: PageRankLayout = graph.cached(
+    # Both modules have the same functions.
+    form: Any = pagerank_blocks if pagerank_blocks.pays_off(graph, value_type) else pagerank_layout
+    layout = graph.cached(
         f"PageRank layout, {np.dtype(value_type).name}",
-        lambda: arrange(
+        lambda: form.arrange(
             graph.csc, problem.weights, graph.out_degrees, problem.out_weights, value_type
         ),
     )
@@ -158,16 +155,16 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     is_dangling = layout.inverse_weights == 0
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
     pagerank = xp.full(num_vertices, 1, value_type) * start.astype(value_type)
-    contributions = xp.zeros((2, num_vertices + 1), value_type)
+    contributions = xp.zeros((2, layout.num_contributions + 1), value_type)
     index = layout.contribution_index if layout.contribution_index.size else slice(num_vertices)
     contributions[0, :num_vertices][index] = pagerank * layout.inverse_weights
     dangling_mass = float(pagerank[is_dangling].sum(dtype=np.float64))
     state = xp.asarray([0.0, math.inf, dangling_mass, 0.0, float(start[0])])
-    buffers = allocate_buffers(layout)
+    buffers = form.allocate_buffers(layout)
     iterations, residual, has_converged = 0, math.inf, False
     while iterations < problem.max_iterations and not has_converged:
         count = min(problem.batch_size, problem.max_iterations - iterations)
-        launch_iterations(
+        form.launch_iterations(
             layout, count, problem.tolerance, problem.damping, teleport,
             problem.dangling_weights, contributions, pagerank, buffers, state,
             num_isolated=num_isolated,
@@ -194,7 +191,7 @@ def check_formula_parameters(damping: Any, tolerance: Any, dangling: Any) -> tup
             "dangling",
             dangling,
             f"it can be None (where the teleport goes), {', '.join(map(repr, DANGLING))}, or a "
-            "frame or dict of weights by vertex",
+            "frame, Series or dict of weights by vertex",
         )
     return check_number("damping", damping, 1), check_number("tolerance", tolerance)
 

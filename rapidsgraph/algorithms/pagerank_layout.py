@@ -49,6 +49,8 @@ class PageRankLayout:
         The vertex of each row.
     contribution_index : int32, shape (rows,) or (0,)
         Position of each row's contribution; empty if it is the row.
+    num_contributions : int
+        Number of contributions; padding refers to the position behind them.
     num_cached : int
         Number of first contributions that are cached in shared memory.
     num_isolated : int
@@ -64,6 +66,7 @@ class PageRankLayout:
 
     order: Array
     contribution_index: Array
+    num_contributions: int
     num_cached: int
     num_isolated: int
     num_long_rows: int
@@ -164,14 +167,19 @@ def build_layout(
         weights=weights, weighted=weighted, row_offsets=row_offsets, slice_offsets=slice_offsets,
         new_neighbors=neighbors, new_weights=new_weights,
     )  # fmt: skip
-    row_weights = out_weights[order]
-    has_edges = row_weights > 0
-    inverse_weights = xp.where(has_edges, 1.0 / xp.where(has_edges, row_weights, 1.0), 0.0)
     return PageRankLayout(
-        order, contribution_index, num_cached, num_isolated, num_long_rows, num_whole_rows,
-        int((widths > NARROW_LENGTH).sum()), num_chunks, chunk_rows.astype(xp.int32), chunk_offsets,
-        row_offsets, slice_offsets, neighbors, new_weights, inverse_weights.astype(value_type),
+        order, contribution_index, num_contributions, num_cached, num_isolated, num_long_rows,
+        num_whole_rows, int((widths > NARROW_LENGTH).sum()), num_chunks,
+        chunk_rows.astype(xp.int32), chunk_offsets, row_offsets, slice_offsets, neighbors,
+        new_weights, invert_weights(out_weights[order]).astype(value_type),
     )  # fmt: skip
+
+
+def invert_weights(weights: Array) -> Array:
+    """Return 1 over each weight, and 0 for the weight 0."""
+    xp = device.array_module(weights)
+    is_positive = weights > 0
+    return xp.where(is_positive, 1.0 / xp.where(is_positive, weights, 1.0), 0.0)
 
 
 def _group_neighborhoods(order: Array, num_isolated: int, degrees: Array, csc: Adjacency) -> Array:
@@ -211,7 +219,7 @@ def _index_contributions(
     vertex_index[order] = rows
     if xp is np or not csc.neighbors.size:
         return same_as_rows, vertex_index, 0
-    num_cached = min(num_vertices, CACHE_BYTES // np.dtype(value_type).itemsize)
+    num_cached = _count_cacheable(num_vertices, value_type)
     by_gathers = order_by_degree(out_degrees)
     best = float(out_degrees[by_gathers[:num_cached]].sum()) / csc.neighbors.size
     if best < MIN_CACHED_GATHERS:
@@ -228,10 +236,16 @@ def select_cached(num_reads: Array, num_arcs: int, value_type: type) -> Array:
 
     Empty if they have a small part of all `num_arcs` reads. `num_reads` has one value per vertex.
     """
-    num_cached = min(num_reads.size, CACHE_BYTES // np.dtype(value_type).itemsize)
+    num_cached = _count_cacheable(num_reads.size, value_type)
     vertices = order_by_degree(num_reads)[:num_cached]
     is_useful = float(num_reads[vertices].sum()) >= max(1, MIN_CACHED_GATHERS * num_arcs)
     return vertices if is_useful else vertices[:0]
+
+
+def _count_cacheable(count: int, value_type: type) -> int:
+    """Return how many of `count` contributions fit in the cache of the current GPU."""
+    cache_bytes = min(CACHE_BYTES, device.max_shared_bytes())
+    return min(count, cache_bytes // np.dtype(value_type).itemsize)
 
 
 def order_by_degree(degrees: Array) -> Array:

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from ..frames import VertexValues, Vertices
 from ..kernels.constants import NO_VERTEX
 from ..progress import Progress
+from ..validation import DEFAULT_WEIGHT
+
+# How algorithms that use weights build the graph of an edge frame. A random walk follows parallel
+# edges in proportion to the sum of their weights, a shortest path the cheapest one.
+FRAME_OPTIONS: dict[str, dict[str, Any]] = {
+    "pagerank": {
+        "weight": DEFAULT_WEIGHT, "multi_edges": "sum", "unweighted_multi_edges": "first",
+    },
+    "sssp": {"weight": DEFAULT_WEIGHT, "multi_edges": "min"},
+    "shortest_path": {"weight": DEFAULT_WEIGHT, "multi_edges": "min"},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +69,22 @@ class SearchParameters(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PathParameters(Parameters):
+    """Parameters of shortest paths between vertices.
+
+    Attributes
+    ----------
+    source, target : vertex name, or several
+    weighted : bool
+        Whether to use weights, if there are any.
+    """
+
+    source: Vertices | None
+    target: Vertices
+    weighted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageRankParameters(Parameters):
     """Parameters of PageRank; see `rapidsgraph.pagerank`.
 
@@ -64,8 +92,8 @@ class PageRankParameters(Parameters):
     ----------
     damping, tolerance : float
     max_iterations : int
-    personalization, start : frame, dict or None
-    dangling : {"uniform", "drop"}, frame, dict or None
+    personalization, start : frame, Series, dict or None
+    dangling : {"uniform", "drop"}, frame, Series, dict or None
     value_type : type
         numpy.float32 or numpy.float64.
     launch : (blocks, threads) or None

@@ -8,7 +8,7 @@ the arrays it allocates; the estimate is the largest of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,18 @@ from ..graph.build_memory import (
 )
 from ..graph.csr import is_simple
 from ..graph.local_graph import MIN_CHECKED_SIZE, LocalGraph
+from ..summary import format_html
 from ..validation import check_free_memory
+
+Algorithm = Literal[
+    "bfs",
+    "connected_components",
+    "pagerank",
+    "scan",
+    "scan_index",
+    "sssp",
+    "structural_similarity",
+]
 
 
 class AlgorithmBytes(NamedTuple):
@@ -34,9 +45,15 @@ class AlgorithmBytes(NamedTuple):
     per_arc: int
     per_weighted_arc: int
 
+    def total(self, num_vertices: int, num_arcs: int, weighted: bool) -> int:
+        """Return the bytes for a graph."""
+        per_arc = self.per_weighted_arc if weighted else self.per_arc
+        return num_vertices * self.per_vertex + num_arcs * per_arc
 
-# For graphs on a GPU and partitions of a Dask graph; `run_bytes` is finer for graphs on a CPU.
-ALGORITHM_BYTES: dict[str, AlgorithmBytes] = {
+
+# For graphs on a GPU, partitions of a Dask graph, and algorithms that have no finer bound in
+# `run_bytes`, which is for graphs on a CPU.
+ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "bfs": AlgorithmBytes(64, 16, 28),
     "connected_components": AlgorithmBytes(64, 4, 4),
     "pagerank": AlgorithmBytes(96, 16, 56),
@@ -77,6 +94,9 @@ class MemoryEstimate(NamedTuple):
     needed: int
     streamed: int
 
+    def _repr_html_(self) -> str:
+        return format_html("MemoryEstimate", self._asdict())
+
 
 @dataclass(frozen=True)
 class GraphStats:
@@ -116,7 +136,7 @@ class GraphStats:
         return 8 * count * len(self.columns) + text
 
 
-def run_bytes(algorithm: str, graph: GraphStats, memberships: bool = False) -> int:
+def run_bytes(algorithm: Algorithm, graph: GraphStats, memberships: bool = False) -> int:
     """Return an upper bound of the bytes that an algorithm takes beyond a graph on a CPU."""
     if algorithm in UNDIRECTED_ALGORITHMS:
         peak = _clustering_bytes(algorithm, graph, memberships)
@@ -127,8 +147,8 @@ def run_bytes(algorithm: str, graph: GraphStats, memberships: bool = False) -> i
     return add_margin(peak, np, margin) + (ARROW_POOL_BYTES if has_arrow_text else 0)
 
 
-def _sweep_bytes(algorithm: str, graph: GraphStats) -> int:
-    """Return the peak of PageRank, a traversal or connected components."""
+def _sweep_bytes(algorithm: Algorithm, graph: GraphStats) -> int:
+    """Return the peak of an algorithm that reads the adjacency of a graph as it is."""
     vertices, arcs, weight_bytes = graph.num_vertices, graph.num_arcs, graph.weight_bytes
     names = graph.name_bytes(vertices)
     if algorithm == "connected_components":
@@ -143,6 +163,9 @@ def _sweep_bytes(algorithm: str, graph: GraphStats) -> int:
         state = 20 * arcs + 86 * vertices if weight_bytes else 4 * arcs + 70 * vertices
         run = transpose + 8 * vertices + max(state, names + 24 * vertices)
         return max(transpose_peak, run)
+    if algorithm not in ("bfs", "sssp"):
+        state = ALGORITHM_BYTES[algorithm].total(vertices, arcs, weight_bytes > 0)
+        return max(transpose_peak, transpose + state + names)
     kinds = {column.kind for column in graph.columns}
     if "arrow" in kinds:  # text of predecessors is taken, and taken again with nulls
         names += 2 * graph.name_bytes(vertices, is_distinct=False)
@@ -154,7 +177,7 @@ def _sweep_bytes(algorithm: str, graph: GraphStats) -> int:
     return max(transpose_peak, transpose + state + names)
 
 
-def _clustering_bytes(algorithm: str, graph: GraphStats, memberships: bool) -> int:
+def _clustering_bytes(algorithm: Algorithm, graph: GraphStats, memberships: bool) -> int:
     """Return the peak of structural clustering or similarity."""
     vertices, arcs = graph.num_vertices, graph.num_arcs * (2 if graph.directed else 1)
     neighborhoods = neighborhoods_peak = 0
@@ -177,16 +200,15 @@ def _clustering_bytes(algorithm: str, graph: GraphStats, memberships: bool) -> i
 
 
 def gpu_run_bytes(
-    algorithm: str, num_vertices: int, num_arcs: int, weighted: bool, text_bytes: int
+    algorithm: Algorithm, num_vertices: int, num_arcs: int, weighted: bool, text_bytes: int
 ) -> int:
     """Return an upper bound of the bytes that an algorithm takes beyond a graph on a GPU."""
-    per = ALGORITHM_BYTES[algorithm]
-    arcs = num_arcs * (per.per_weighted_arc if weighted else per.per_arc)
-    return num_vertices * per.per_vertex + arcs + text_bytes * TEXT_COPIES.get(algorithm, 2)
+    arrays = ALGORITHM_BYTES[algorithm].total(num_vertices, num_arcs, weighted)
+    return arrays + text_bytes * TEXT_COPIES.get(algorithm, 2)
 
 
 def estimate_graph_memory(
-    graph: LocalGraph, algorithm: str, *, memberships: bool = False
+    graph: LocalGraph, algorithm: Algorithm, *, memberships: bool = False
 ) -> MemoryEstimate:
     """Estimate the peak memory of an algorithm on a graph; see `estimate_memory`."""
     vertices, arcs, names = graph.num_vertices, graph.num_arcs, graph.names
@@ -212,7 +234,7 @@ def estimate_graph_memory(
 
 
 def check_run_memory(
-    graph: LocalGraph, algorithm: str, operation: str, *, memberships: bool = False
+    graph: LocalGraph, algorithm: Algorithm, operation: str, *, memberships: bool = False
 ) -> None:
     """Raise InsufficientMemoryError unless an algorithm on a graph fits into free memory.
 

@@ -1,7 +1,8 @@
 """SCAN: structural clustering into clusters, hubs and outliers.
 
 Clusters are the connected components of similar cores, found by union-find as in `components`;
-borders attach to their most similar core. `ScanIndex` and `distributed.scan` share these functions.
+borders attach to their most similar core. On a CPU, `pruned_scan` counts common neighbors only
+where they decide. `ScanIndex` and `distributed.scan` count all, and share the other functions.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame
 from ..graph.csr import offsets_from_sizes, row_indices
-from ..graph.local_graph import GraphLike
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import NO_CLUSTER
 from .components import compress, link_alternately
 from .parameters import ScanParameters
+from .pruned_scan import link_pruned
 from .run_memory import check_run_memory
 from .similarity import (
+    MAX_MERGE_DEGREE,
     SimilarityGraph,
+    closed_neighborhood_sizes,
     common_neighbors,
+    has_common_neighbors,
     neighborhoods,
     undirected_graph,
 )
@@ -47,11 +52,30 @@ def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
     needs_more = memberships or method == "gpuscan"
     operation = f"clusters of {graph.num_vertices:,} vertices"
     check_run_memory(graph, "scan", operation, memberships=needs_more)
-    similar = SimilarityGraph(
-        neighborhoods(graph), common_neighbors(graph, method), parameters.epsilon
-    )
-    clustering = cluster(similar, find_cores(similar, parameters.mu), method)
+    clustering = _prune(graph, parameters) if method == "auto" else None
+    if clustering is None:
+        similar = SimilarityGraph(
+            neighborhoods(graph), common_neighbors(graph, method), parameters.epsilon
+        )
+        clustering = cluster(similar, find_cores(similar, parameters.mu), method)
     return clustering_frame(graph.labeling, clustering, memberships)
+
+
+def _prune(graph: LocalGraph, parameters: ScanParameters) -> Clustering | None:
+    """Return the clustering by pruned SCAN, or None if all common neighbors should be counted.
+
+    On a GPU, counting is faster: its threads run in lockstep, and each count would stop elsewhere.
+    """
+    if graph.xp is not np or has_common_neighbors(graph):
+        return None
+    adjacency = neighborhoods(graph)
+    sizes = closed_neighborhood_sizes(adjacency)
+    if not sizes.size or int(sizes.max()) - 1 <= MAX_MERGE_DEGREE:
+        return None  # to merge all lists takes no longer than to decide which ones
+    common = np.empty(adjacency.neighbors.size, np.int32)
+    similar = SimilarityGraph(adjacency, common, parameters.epsilon, sizes)
+    links = link_pruned(graph, similar, parameters.mu)
+    return None if links is None else _attach(similar, *links)
 
 
 def check_epsilon(epsilon: Any) -> Fraction:
@@ -139,13 +163,17 @@ class Clustering:
 
 def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> Clustering:
     """Return the clustering that follows from the cores."""
-    xp, num_vertices, adjacency = similar.xp, similar.num_vertices, similar.adjacency
-    cores = _flagged_ids(is_core)
     if method == "gpuscan":
         roots, is_border = _link_by_comparison(similar, is_core)
     else:
-        roots, is_border = link_cores(similar, cores, is_core)
-    borders = _flagged_ids(is_border)
+        roots, is_border = link_cores(similar, _flagged_ids(is_core), is_core)
+    return _attach(similar, is_core, roots, is_border)
+
+
+def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: Array) -> Clustering:
+    """Return the clustering of linked cores: attach borders, number clusters, find hubs."""
+    xp, num_vertices, adjacency = similar.xp, similar.num_vertices, similar.adjacency
+    cores, borders = _flagged_ids(is_core), _flagged_ids(is_border)
     labels = xp.full(num_vertices, NO_CLUSTER, xp.int32)
     labels[cores] = roots[cores]
     nearest_cores, _ = attach_borders(similar, borders, is_core)

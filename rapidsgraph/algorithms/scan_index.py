@@ -10,6 +10,7 @@ exactly, so levels only determine where a pass over a list may stop.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable
 from fractions import Fraction
@@ -24,7 +25,8 @@ from ..frames import Frame
 from ..graph.csr import Adjacency, permute, row_indices, sort_pairs
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..kernels.constants import SIMILARITY_LEVELS
-from ..validation import check_choice, check_flag
+from ..summary import format_html
+from ..validation import GRAPH_CALLS, check_choice, check_flag, suggest_parameters
 from . import scan_index_file
 from .run_memory import check_run_memory
 from .scan import (
@@ -51,6 +53,9 @@ from .similarity import (
 
 CHUNK_ARCS = 2**20  # arcs whose positions in their lists are computed at a time
 
+QUERY_CALLS = {
+    name: f"rg.ScanIndex(graph).query({name}=...)" for name in ("epsilon", "mu", "memberships")
+}
 EPSILONS, MUS = tuple(i / 10 for i in range(1, 10)), (2, 3, 4, 5)
 SWEEP_COLUMNS = {
     "epsilon": np.float64,
@@ -90,8 +95,9 @@ class ScanIndex:
 
     Notes
     -----
-    The index takes 24 bytes per edge and 12 per vertex. Building it takes the time of one
-    `structural_similarity` and two sorts of the arcs.
+    The index has the neighbors of every vertex by descending similarity [1]_. It takes 24 bytes per
+    edge and 12 per vertex. Building it takes the time of one `structural_similarity` and two sorts
+    of the arcs.
 
     References
     ----------
@@ -112,6 +118,7 @@ class ScanIndex:
     1      0.8   3         1       0.75
     """
 
+    @functools.partial(suggest_parameters, other_calls=QUERY_CALLS | GRAPH_CALLS)
     def __init__(self, graph: GraphLike, *, method: KernelMethod = "auto") -> None:
         is_loaded = isinstance(graph, IndexStorage)  # from `open`
         self._storage = graph if is_loaded else _build_storage(graph, method)
@@ -153,6 +160,7 @@ class ScanIndex:
         scan_index_file.save(path, self._storage)
 
     @classmethod
+    @suggest_parameters
     def open(cls, path: str | os.PathLike[str], *, device: Device = "auto") -> ScanIndex:
         """Open an index that `save` wrote.
 
@@ -179,6 +187,7 @@ class ScanIndex:
         xp = np if choose(device) == "cpu" else import_cupy()
         return cls(scan_index_file.load(path, xp))
 
+    @suggest_parameters
     def query(self, epsilon: Epsilon = 0.5, mu: int = 3, memberships: bool = False) -> Frame:
         """Return the clustering for an epsilon and mu, as `scan` does.
 
@@ -220,6 +229,7 @@ class ScanIndex:
         clustering = self._clustering(check_epsilon(epsilon), check_mu(mu))
         return clustering_frame(self._storage.labeling, clustering, memberships)
 
+    @suggest_parameters
     def sweep(
         self, epsilons: Epsilon | Iterable[Epsilon] = EPSILONS, mus: int | Iterable[int] = MUS
     ) -> Frame:
@@ -333,6 +343,13 @@ class ScanIndex:
     def __repr__(self) -> str:
         size = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
         return f"<ScanIndex: {size}, {self.nbytes:,} bytes, {self.device}>"
+
+    def _repr_html_(self) -> str:
+        properties = {
+            "vertices": self.num_vertices, "edges": self.num_edges, "device": self.device,
+            "nbytes": self.nbytes,
+        }  # fmt: skip
+        return format_html("ScanIndex", properties)
 
 
 def _build_storage(edges: GraphLike, method: KernelMethod) -> IndexStorage:

@@ -95,7 +95,16 @@ def neighborhoods(graph: LocalGraph) -> Adjacency:
 def common_neighbors(graph: LocalGraph, method: str = "auto") -> Array:
     """Return |N[u] & N[v]| of every arc (u, v) of `neighborhoods`, int32; cached on the graph."""
     count = _count_by_triangles if method == "auto" else _count_by_comparison
-    return graph.cached(f"common neighbors, {method}", lambda: count(neighborhoods(graph)))
+    return graph.cached(_counts_key(method), lambda: count(neighborhoods(graph)))
+
+
+def has_common_neighbors(graph: LocalGraph, method: str = "auto") -> bool:
+    """Return whether `common_neighbors` are cached on the graph."""
+    return graph.is_cached(_counts_key(method))
+
+
+def _counts_key(method: str) -> str:
+    return f"common neighbors, {method}"
 
 
 def _count_by_triangles(adjacency: Adjacency) -> Array:
@@ -278,12 +287,13 @@ def min_fraction_at_least(value: Fraction, max_denominator: int) -> tuple[int, i
     """Return the least fraction >= value with a denominator <= max_denominator.
 
     A squared similarity is a fraction whose denominator is the product of two sizes. So it is at
-    least `value` if and only if it is at least this fraction, whose terms fit in 64 bits.
+    least `value` if and only if it is at least this fraction, whose terms fit in 64 bits. The
+    convergents of the continued fraction of `value` lead to it [1]_.
 
     References
     ----------
     .. [1] G. H. Hardy and E. M. Wright, "An introduction to the theory of numbers", chapters 3
-       (Farey sequences) and 10 (continued fractions).
+       and 10.
     """
     if value.denominator <= max_denominator:
         return value.numerator, value.denominator

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import device, frames
+from .. import device, kernels
 from ..device import Array
 from ..frames import Frame, Vertices
 from ..graph.csr import Adjacency, row_indices
-from ..graph.graph import Graph
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph, build_graph
+from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
 from ..graph.weight_sums import can_overflow, check_distances
@@ -31,13 +30,16 @@ from ..kernels.constants import (
     WARP,
 )
 from ..validation import check_number, reject
-from .parameters import SearchParameters
-from .run_memory import check_run_memory
+from .parameters import FRAME_OPTIONS, SearchParameters
+from .run_memory import Algorithm, check_run_memory
 
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
 SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
 NUM_COUNTERS = 24  # of bfs.cu and sssp.cu: three sets per round, report and team barrier
 SAMPLE_SIZE = 2**16  # weights that determine the initial delta
+# Standard deviation of the logarithm of the weights from which a radix heap is faster on a CPU:
+# no width of the near queue fits weights of many magnitudes.
+MIN_LOG_DEVIATION = 5.0
 
 
 @dataclass
@@ -97,16 +99,11 @@ def float_distances(distances: Array) -> Array:
 
 def weighted_graph(edges: GraphLike) -> LocalGraph:
     """Return the storage of a graph; build one with minimum weights from a frame."""
-    if isinstance(edges, (Graph, LocalGraph)):
-        return as_local_graph(edges)
-    _, frame = frames.normalize_frame(edges)
-    if "weight" not in frames.column_names(frame):
-        return build_graph(edges)
-    return build_graph(edges, weight="weight", multi_edges="min")
+    return as_local_graph(edges, **FRAME_OPTIONS["sssp"])
 
 
 def _check_and_resolve(
-    graph: LocalGraph, source: Vertices | None, algorithm: str, title: str
+    graph: LocalGraph, source: Vertices | None, algorithm: Algorithm, title: str
 ) -> Array:
     """Check result columns and free memory; return the ids of the sources."""
     check_result_columns(graph.labeling)
@@ -152,9 +149,14 @@ def run_bfs(
     depth_limit: int = NO_VERTEX,
     predecessors: bool = True,
     bottom_up: bool = True,
+    targets: Array | None = None,
 ) -> TraversalResult:
-    """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing."""
+    """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing.
+
+    With int32 `targets`, the search ends with the level of the farthest one.
+    """
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
+    targets = ids[:0] if targets is None else targets
     in_adjacency = graph.csc if bottom_up else adjacency
     distances = xp.full(num_vertices, -1, xp.int32)
     predecessor_ids = xp.full(num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
@@ -166,6 +168,7 @@ def run_bfs(
         cooperative=True, shared_bytes=SHARED_FRONTIER * SHARED_VERTEX_BYTES,
         num_vertices=num_vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
         bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
+        num_targets=targets.size, targets=targets,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors,
         in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors, distances=distances,
         predecessors=predecessor_ids,
@@ -181,16 +184,27 @@ def run_sssp(
     cutoff: float = math.inf,
     predecessors: bool = True,
     bottom_up: bool = True,
+    targets: Array | None = None,
 ) -> TraversalResult:
-    """Run SSSP from int32 `ids`; with `bottom_up`, predecessors are computed from the CSC."""
+    """Run SSSP from int32 `ids`; with `bottom_up`, predecessors are computed from the CSC.
+
+    With int32 `targets`, the search ends when their distances are final, and vertices farther than
+    all of them count as unreached.
+    """
     distances = graph.xp.full(graph.num_vertices, math.inf)
     distances[ids] = 0.0
-    result = TraversalResult(
-        distances, graph.xp.empty(0, np.int32), relax_from(graph, ids, distances, cutoff)
-    )
+    rounds = relax_from(graph, ids, distances, cutoff, targets=targets)
+    if targets is not None:
+        drop_farther(distances, targets)
+    result = TraversalResult(distances, graph.xp.empty(0, np.int32), rounds)
     if predecessors:
         result.predecessors = _compute_predecessors(graph, ids, distances, bottom_up)
     return result
+
+
+def drop_farther(distances: Array, targets: Array) -> None:
+    """Set the distances of vertices that are farther than all int32 `targets` to infinity."""
+    distances[distances > distances[targets].max()] = math.inf
 
 
 def relax_from(
@@ -200,6 +214,7 @@ def relax_from(
     cutoff: float = math.inf,
     stop: float = math.inf,
     queues: Array | None = None,
+    targets: Array | None = None,
 ) -> int:
     """Lower `distances` in place along all paths from int32 `ids`; return the number of steps.
 
@@ -215,17 +230,26 @@ def relax_from(
         Vertices at this distance or farther are reached, but not expanded.
     queues : int32 array, optional
         From `allocate_queues`, for several calls.
+    targets : int32 array, optional
+        Vertices at whose final distances the search ends.
     """
+    targets = ids[:0] if targets is None else targets
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
+    queues = allocate_queues(num_vertices, xp) if queues is None else queues
+    if xp is np and has_wide_weights(graph):
+        return kernels.radix_heap.shortest_paths(
+            float(cutoff), float(stop), ids, targets, adjacency.offsets, adjacency.neighbors,
+            adjacency.weights, distances, queues,
+        )  # fmt: skip
     work_space = _allocate_work_space(graph)
     device.launch(
         "sssp", "shortest_paths", size=num_vertices + graph.num_arcs // 4,
         threads=COOPERATIVE_THREADS, cooperative=True,
         num_vertices=num_vertices, num_arcs=graph.num_arcs, cutoff=cutoff, stop=stop,
         delta=get_delta(graph), num_sources=ids.size, sources=ids,
+        num_targets=targets.size, targets=targets,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors, weights=adjacency.weights,
-        distances=distances,
-        queues=allocate_queues(num_vertices, xp) if queues is None else queues,
+        distances=distances, queues=queues,
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
         min_distance=xp.full(3, math.inf), **work_space,
     )  # fmt: skip
@@ -335,13 +359,27 @@ def get_delta(graph: Any) -> float:
     """Return the initial width of the near queue of SSSP, cached on the graph or partition."""
     adjacency, xp = graph.csr, graph.xp
 
-    def sample() -> float:
-        weights = adjacency.weights[:: max(adjacency.weights.size // SAMPLE_SIZE, 1)]
+    def estimate() -> float:
         num_sources = int((adjacency.offsets[1:] > adjacency.offsets[:-1]).sum())
-        weights = device.to_host(weights)
-        return initial_delta(weights, adjacency.neighbors.size / max(num_sources, 1), xp)
+        degree = adjacency.neighbors.size / max(num_sources, 1)
+        return initial_delta(_sample(adjacency.weights), degree, xp)
 
-    return graph.cached("delta", sample)
+    return graph.cached("delta", estimate)
+
+
+def has_wide_weights(graph: Any) -> bool:
+    """Return whether the weights have many magnitudes, cached on the graph or partition."""
+
+    def estimate() -> bool:
+        weights = _sample(graph.csr.weights)
+        weights = weights[(weights > 0) & (weights < math.inf)]
+        return bool(weights.size and np.log(weights).std() >= MIN_LOG_DEVIATION)
+
+    return graph.cached("has wide weights", estimate)
+
+
+def _sample(weights: Array) -> np.ndarray:
+    return device.to_host(weights[:: max(weights.size // SAMPLE_SIZE, 1)])
 
 
 def initial_delta(weights: np.ndarray, degree: float, xp: ModuleType) -> float:

@@ -8,8 +8,7 @@ from ..algorithms.parameters import ComponentParameters
 from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..validation import FramesMethod, check_choice, check_flag
-from .keywords import suggest_parameters
+from ..validation import FramesMethod, check_choice, check_flag, suggest_parameters
 
 
 @suggest_parameters
@@ -25,7 +24,8 @@ def connected_components(
         gives a Dask frame.
     strong : bool, default False
         Whether two vertices of a component reach each other along directed edges. Otherwise the
-        direction of edges is ignored. Strong components are always computed by joins.
+        direction of edges is ignored. Strong components have a frame form only, which every
+        `method` runs; see Notes.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
         on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
@@ -48,7 +48,17 @@ def connected_components(
 
     See Also
     --------
-    verify.components : Check weak components.
+    verify.components : Check the components.
+
+    Notes
+    -----
+    Weak components are found by union-find: a sample of the arcs finds most of the largest
+    component, whose other arcs are skipped [1]_, and trees are linked by compare-and-swap [2]_.
+
+    On one frame, a kernel finds strong components by depth-first search, on a CPU also for a cuDF
+    frame. On a Dask frame, joins remove components until at most 2,097,152 arcs are left, which
+    are then sent to one worker. Each round of joins follows paths by one arc, so a graph with more
+    arcs than that on long cycles takes many rounds.
 
     References
     ----------

@@ -22,8 +22,7 @@ from ..frames import Frame, VertexValues
 from ..graph.local_graph import GraphLike
 from ..kernels.constants import WARP
 from ..progress import Progress
-from ..validation import check_choice, check_count, reject
-from .keywords import suggest_parameters
+from ..validation import check_choice, check_count, reject, suggest_parameters
 
 MAX_BLOCK_THREADS = 1024
 
@@ -49,8 +48,11 @@ def pagerank(
     Parameters
     ----------
     graph : Graph, LayeredEdgeList or edge frame
-        The edges of a frame are directed, from column `source` to column `destination`. A Dask
-        frame, or the `Graph` of one, gives a Dask frame.
+        The edges of a frame are directed, from column `source` to column `destination`. Weights are
+        those of the `Graph`, or of column `weight` if the frame has one: a vertex distributes its
+        PageRank in proportion to them, and those of parallel edges are summed, as in
+        ``rg.Graph(edges, multi_edges="sum")``. Without weights, parallel edges of a frame count
+        once. A Dask frame, or the `Graph` of one, gives a Dask frame.
     damping : float, default 0.85
         Probability of following an edge, from 0 to 1.
     tolerance : float, default 1e-6
@@ -58,15 +60,16 @@ def pagerank(
         `max_iterations`.
     max_iterations : int, default 100
         Largest number of iterations.
-    personalization : frame or dict, optional
+    personalization : frame, Series or dict, optional
         Weights by which the teleport chooses a vertex: a column `vertex` and one column of values,
-        which are scaled to sum to 1. Vertices without a value get 0. Uniform by default.
-    dangling : {"uniform", "drop"}, frame or dict, optional
+        a pandas or cuDF Series indexed by vertex, or a dict from vertex to value. They are scaled
+        to sum to 1. Vertices without a value get 0. Uniform by default.
+    dangling : {"uniform", "drop"}, frame, Series or dict, optional
         Where the PageRank of dangling vertices (those without out-edges) goes. By default it goes
         where the teleport goes, as in NetworkX and cuGraph. "uniform" distributes it over all
         vertices, "drop" discards it (the formula of [3]_ and [4]_, which loses mass), and weights
         as for `personalization` distribute it over the vertices that they name.
-    start : frame or dict, optional
+    start : frame, Series or dict, optional
         Initial values, scaled to sum to 1. Uniform by default.
     method : {"auto", "frames", "edge", "node", "contribution", "warp"}, default "auto"
         Implementation; all give the same result. "auto" stores rows as sliced ELLPACK [2]_. "edge"
@@ -100,6 +103,11 @@ def pagerank(
         If a parameter or the frame cannot be used.
     InsufficientMemoryError
         If the run would not fit into memory; raised before it starts.
+
+    Warns
+    -----
+    WeightWarning
+        If the edges have no column `weight`, but other columns of numbers.
 
     See Also
     --------

@@ -8,8 +8,7 @@ from ..algorithms.similarity import METHODS, ScanMethod
 from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..validation import check_choice, check_flag
-from .keywords import suggest_parameters
+from ..validation import check_choice, check_flag, suggest_parameters
 
 
 @suggest_parameters
@@ -90,10 +89,10 @@ def scan(
     Parameters
     ----------
     graph : Graph or edge frame
-        Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A `Graph`
-        caches common-neighbor counts (8 bytes per edge, 16 if it is directed), so that calls with
-        other parameters are faster; see `ScanIndex` for many of them. A Dask frame, or the `Graph`
-        of one, gives a Dask frame.
+        Edges are taken as undirected; self-loops, parallel edges and weights are ignored. Common
+        neighbors that had to be counted for all edges are cached by a `Graph` (8 bytes per edge, 16
+        if it is directed), so that calls with other parameters are faster; see `ScanIndex` for many
+        of them. A Dask frame, or the `Graph` of one, gives a Dask frame.
     epsilon : float, Fraction or Decimal, default 0.5
         Neighbors are similar if their similarity (see `structural_similarity`) is at least epsilon,
         which is above 0 and at most 1. The comparison is exact, and a float is the decimal that it
@@ -105,8 +104,8 @@ def scan(
         Whether a border that is similar to cores of several clusters has a row for each of them:
         first for its own cluster, then for the others by number.
     method : {"auto", "frames", "gpuscan"}, default "auto"
-        "gpuscan" compares whole neighbor lists and links cores to the smallest and the largest
-        neighbor in turns, as GPUSCAN does, which is slow on some graphs. "frames" runs joins of
+        "gpuscan" compares whole neighbor lists and links cores alternately to the smallest and the
+        largest neighbor, as GPUSCAN does, which is slow on some graphs. "frames" runs joins of
         pandas, cuDF or Dask frames, as for `bfs`. All give the same result.
 
     Returns
@@ -131,6 +130,12 @@ def scan(
     ScanIndex : Clusterings for many values of epsilon and mu.
     verify.scan : Check a result.
 
+    Notes
+    -----
+    Cores, clusters, hubs and outliers are those of SCAN [1]_; "gpuscan" is the algorithm of GPUSCAN
+    [2]_. On a CPU, "auto" evaluates only the edges that decide the clustering [3]_ [4]_, as long as
+    that takes fewer steps than counting all common neighbors.
+
     References
     ----------
     .. [1] X. Xu, N. Yuruk, Z. Feng and T. A. J. Schweiger, "SCAN: a structural clustering algorithm
@@ -138,6 +143,10 @@ def scan(
     .. [2] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-based parallel structural clustering
        algorithm for networks", IEEE Trans. Parallel Distrib. Syst. 26(12), 2015.
        https://doi.org/10.1109/TPDS.2014.2374607
+    .. [3] L. Chang, W. Li, X. Lin, L. Qin and W. Zhang, "pSCAN: fast and exact structural graph
+       clustering", ICDE 2016. https://doi.org/10.1109/ICDE.2016.7498245
+    .. [4] Y. Che, S. Sun and Q. Luo, "Parallelizing pruning-based graph structural clustering",
+       ICPP 2018. https://doi.org/10.1145/3225058.3225110
 
     Examples
     --------

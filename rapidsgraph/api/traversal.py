@@ -10,8 +10,7 @@ from ..dispatch import run
 from ..frames import Frame, Vertices
 from ..graph.local_graph import GraphLike
 from ..progress import Progress
-from ..validation import FramesMethod, check_choice, check_flag
-from .keywords import suggest_parameters
+from ..validation import FramesMethod, check_choice, check_flag, suggest_parameters
 
 
 @suggest_parameters
@@ -75,6 +74,11 @@ def bfs(
     sssp : Shortest paths by weight.
     verify.bfs : Check a result.
 
+    Notes
+    -----
+    Large frontiers are searched bottom-up, from the unreached vertices [1]_. A `LayeredEdgeList`
+    has its edges in the order of one breadth-first search [2]_.
+
     References
     ----------
     .. [1] S. Beamer, K. Asanovic and D. Patterson, "Direction-optimizing breadth-first search",
@@ -120,11 +124,10 @@ def sssp(
     Parameters
     ----------
     graph : Graph, LayeredEdgeList or edge frame
-        A `Graph` that was built without ``weight=`` has no weights, and each of its edges costs 1.
-        The edges of a frame are directed, from column `source` to column `destination`, with the
-        weights of column `weight` if it exists; of parallel edges, the cheapest counts, as in
-        ``rg.Graph(edges, weight="weight", multi_edges="min")``. A Dask frame, or the `Graph` of
-        one, gives a Dask frame. `read_edges` reads weights only if they are named.
+        The edges of a frame are directed, from column `source` to column `destination`. Weights are
+        those of the `Graph`, or of column `weight` if the frame has one; of parallel edges, the
+        cheapest counts, as in ``rg.Graph(edges, multi_edges="min")``. Without weights, each edge
+        costs 1. A Dask frame, or the `Graph` of one, gives a Dask frame.
     source : vertex name, or several
         As for `bfs`.
     cutoff : float, optional
@@ -158,10 +161,20 @@ def sssp(
     InsufficientMemoryError
         If the run would not fit into memory; raised before it starts.
 
+    Warns
+    -----
+    WeightWarning
+        If the edges have no column `weight`, but other columns of numbers.
+
     See Also
     --------
     bfs : Distances in edges.
     verify.sssp : Check a result.
+
+    Notes
+    -----
+    Vertices that are near to the sources are relaxed before those that are far [1]_. On a CPU, a
+    radix heap orders them if the weights have many magnitudes.
 
     References
     ----------

@@ -19,7 +19,7 @@ import rapidsgraph as rg
 
 from .. import __version__, io
 from ..signals import ignore_signals
-from . import layer, pagerank, scan, traversal  # noqa: F401
+from . import layer, pagerank, scan, shortest_path, traversal  # noqa: F401
 from .app import DeviceOption, app, command, print_highest, show_warning
 
 __all__ = ["app", "main"]
@@ -83,6 +83,20 @@ def doctor(
         typer.echo(f"{label:<14}{text}")
     for sentence in report["advice"]:
         typer.echo(f"\n{sentence}")
+
+
+@command(app)
+def warm(
+    device: DeviceOption = "auto",
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; by default one per CPU core.")
+    ] = None,
+) -> None:
+    """Compile the kernels of all algorithms, so that first calls need not."""
+    from ..warm import warm as compile_kernels
+
+    folder, num_entries = compile_kernels(device, num_jobs=jobs)
+    typer.echo(f"{num_entries} compiled kernels are cached in {folder}")
 
 
 @command(app)

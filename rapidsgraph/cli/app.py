@@ -17,6 +17,7 @@ from ..atomic import is_no_space
 from ..device import Device
 from ..errors import ConvergenceError, GraphError, MissingColumnError, format_value
 from ..frames import Frame
+from ..validation import FILE_WEIGHT_HINT, FRAME_WEIGHT_HINT
 
 DeviceOption = Annotated[Device, typer.Option(help="Device to run on; auto: a GPU if one works.")]
 
@@ -24,6 +25,7 @@ COLUMN_PARAMETERS = "source", "destination", "weight"  # options have the same n
 OPTIONS = {  # option of the commands by parameter of the library
     "source": "--from",
     "root": "--from",
+    "target": "--to",
     "cutoff": "--cutoff",
     "depth_limit": "--depth-limit",
     "memory_limit": "--memory-limit",
@@ -94,6 +96,8 @@ def describe_error(error: GraphError) -> str:
             f"{prefix}there is no column {format_value(error.column)}; the columns are "
             f"{', '.join(error.columns)}; {hint}"
         )
+    if error.hint in (FRAME_WEIGHT_HINT, FILE_WEIGHT_HINT):
+        error = error.with_fields(hint="--unweighted ignores the column")
     option = OPTIONS.get(error.parameter or "")
     return str(error if option is None else error.with_fields(parameter=option))
 

@@ -11,6 +11,7 @@ import rapidsgraph as rg
 
 from ..graph.local_graph import storage_of
 from ..layered import cache, store_writer
+from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (
     INPUT_OPTIONS,
@@ -35,7 +36,10 @@ from .options import (
     SelfLoopsOption,
     SourceOption,
     UndirectedOption,
+    UnweightedOption,
     VerticesOption,
+    WeightOption,
+    choose_weight_option,
     top_option,
 )
 from .sources import Source, build_from_root, parse_sources, root_columns
@@ -57,9 +61,8 @@ def layer(
     ] = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of edge weights; by default none.")
-    ] = None,
+    weight: WeightOption = DEFAULT_WEIGHT,
+    unweighted: UnweightedOption = False,
     undirected: UndirectedOption = False,
     multi_edges: MultiEdgesOption = "min",
     self_loops: SelfLoopsOption = "keep",
@@ -110,7 +113,7 @@ def layer(
         source,
         destination,
         undirected,
-        weight,
+        choose_weight_option(context, edges, source, destination),
         multi_edges=multi_edges,
         self_loops=self_loops,
         minimum_edges=minimum_edges,

@@ -16,13 +16,15 @@ import typer
 
 import rapidsgraph as rg
 
+from .. import io
 from ..device import Device
 from ..errors import GraphError, format_bytes
+from ..graph.csr import MultiEdges
 from ..graph.local_graph import storage_of
 from ..layered import cache
 from ..layered.cache import DEFAULTS
-from ..validation import parse_bytes
-from .options import CommandRun, column_argument
+from ..validation import DEFAULT_WEIGHT, parse_bytes
+from .options import CommandRun, column_argument, is_given
 from .sources import (
     Source,
     build_from_root,
@@ -64,7 +66,8 @@ BuildLimitOption = _memory_limit_option(
 )
 
 INPUT_OPTIONS = (
-    "source", "destination", "weight", "undirected", "multi_edges", "self_loops", "vertices",
+    "source", "destination", "weight", "unweighted", "undirected", "multi_edges", "self_loops",
+    "vertices",
 )  # fmt: skip
 # Options that the results of BFS, SSSP and PageRank do not depend on.
 BFS_IGNORES = "weight", "multi_edges", "self_loops", "minimum_edges"
@@ -111,21 +114,28 @@ def refuse_store(edges: Path, command: str) -> None:
 def refuse_options(context: typer.Context, names: Iterable[str], reason: str) -> None:
     """Raise BadParameter if one of these options was given."""
     for name in names:
-        source = name in context.params and context.get_parameter_source(name)
-        if source and not source.name.startswith("DEFAULT"):
+        if is_given(context, name):
             option = "--from" if name == "root" else "--" + name.replace("_", "-")
             raise typer.BadParameter(f"{reason}; leave it out", param_hint=option)
 
 
 def uses_layers(
-    context: typer.Context, edges: Path, layers: bool, memory_limit: int | None, verify: bool
+    context: typer.Context,
+    edges: Path,
+    layers: bool,
+    memory_limit: int | None,
+    verify: bool,
+    fixed: Collection[str] = INPUT_OPTIONS,
 ) -> bool:
-    """Return whether a command works on a layered edge list; refuse options that do not apply."""
+    """Return whether a command works on a layered edge list; refuse options that do not apply.
+
+    `fixed` are the options that a layered edge list determines.
+    """
     check_exists(edges)
     if is_store(edges):
         refuse_options(
             context,
-            INPUT_OPTIONS,
+            fixed,
             f"{edges} is a layered edge list, in which this is fixed",
         )
     elif memory_limit is None:
@@ -146,7 +156,10 @@ def build_options(
     weight: str | None = None,
     **policies: Any,
 ) -> dict[str, Any]:
-    """Return the options of `LayeredEdgeList.build` that differ from its defaults."""
+    """Return the options of `LayeredEdgeList.build` that differ from its defaults, and `weight`.
+
+    `weight` is the column that the file has, or None.
+    """
     options = {
         "source": column_argument(source),
         "destination": column_argument(destination),
@@ -161,7 +174,7 @@ def build_options(
     return {
         name: value
         for name, value in options.items()
-        if value is not None and value != DEFAULTS[name]
+        if name == "weight" or (value is not None and value != DEFAULTS[name])
     }
 
 
@@ -336,20 +349,37 @@ def describe_replacement(store: Any, reasons: dict[str, str]) -> str:
     return f"{text}: {_join_reasons(reasons)}" if reasons else text
 
 
+def default_multi_edges(weight: str | None) -> MultiEdges:
+    """Return the default of --multi-edges of `pagerank` for edges with or without weights."""
+    return "first" if weight is None else "sum"
+
+
 def unusable_store(
     store: Any, reasons: dict[str, str], edges: Path, options: dict[str, Any]
 ) -> GraphError:
-    """Return the error for a list of this file that a command can neither use nor replace."""
+    """Return the error for a list of this file that `pagerank` can neither use nor replace."""
+    columns = (options.get(name) for name in ("source", "destination"))
+    defaults = {**DEFAULTS, "weight": io.choose_weight_column(edges, DEFAULT_WEIGHT, *columns)}
     stored = {**DEFAULTS, **store.manifest["origin"]["options"]}
-    other = {name: stored[name] for name in reasons if stored[name] != DEFAULTS[name]}
-    without = [name for name in reasons if name not in other]
+    names = [name for name in REASONS if name in {*reasons} - {"multi_edges"}]
+    if not reasons.keys().isdisjoint(("weight", "multi_edges")):
+        defaults["multi_edges"] = default_multi_edges(stored["weight"])
+        is_given = options.get("multi_edges", "first") != default_multi_edges(options["weight"])
+        if is_given or stored["multi_edges"] != defaults["multi_edges"]:
+            names.append("multi_edges")
+    other = {name: stored[name] for name in names if stored[name] != defaults[name]}
+    without = [_option(name) for name in names if name not in other]
+    if "weight" in names and "weight" not in other and options["weight"] is None:
+        without[without.index("--weight")] = "--unweighted"
     remedies = [f"give {_format_options(other)}"] if other else []
     if without:
-        remedies.append(f"leave out {' '.join(map(_option, without))}")
+        remedies.append(f"leave out {' '.join(without)}")
     command = ["rapidsgraph", "layer", shlex.quote(str(edges)), "--from VERTEX"]
     required = json.loads(json.dumps(options))
-    if "weight" in required:  # the command `layer` has another default for weighted edges
+    if required["weight"] is not None:  # the command `layer` has another default then
         required.setdefault("multi_edges", DEFAULTS["multi_edges"])
+    if required["weight"] == defaults["weight"]:
+        del required["weight"]
     command += [*filter(None, [_format_options(required)]), "--output FOLDER"]
     hint = (
         f"{' and '.join(remedies)} to use them, or build others with `{' '.join(command)}` and "
@@ -373,6 +403,9 @@ def _format_options(options: dict[str, Any]) -> str:
     for name, value in options.items():
         if name == "directed":
             words += ["--undirected"] if not value else []
+            continue
+        if name == "weight" and value is None:
+            words.append("--unweighted")
             continue
         value = value["path"] if isinstance(value, dict) else value
         for each in value if isinstance(value, list) else [value]:

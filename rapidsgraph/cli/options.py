@@ -46,6 +46,14 @@ SourceOption = Annotated[
 DestinationOption = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column of the destinations; likewise.")
 ]
+WeightOption = Annotated[
+    str,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of edge weights. By default weight, if it exists; any other one must exist.",
+    ),
+]
+UnweightedOption = Annotated[bool, typer.Option("--unweighted", help="Ignore weights.")]
 UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Treat edges as undirected.")]
 MultiEdgesOption = Annotated[
     MultiEdges,
@@ -189,14 +197,14 @@ class CommandRun:
         self,
         result: Frame,
         print_table: Callable[[int | None], None],
-        plot: Callable[[Path], object],
+        plot: Callable[[Path], object] | None = None,
     ) -> None:
         """Write the result, call ``print_table(top)`` and ``plot(path)``, each if requested."""
         if self.output:
             io.write_frame(result, self.output)
         if self.top or not self.output:
             print_table(self.top)
-        if self.plot:
+        if self.plot and plot:
             plot(self.plot)
 
 
@@ -286,6 +294,25 @@ def _is_within(path: Path, source: Path) -> bool:
         return True
     path, source = Path(os.path.realpath(path)), Path(os.path.realpath(source))
     return source.is_dir() and source in path.parents and path.suffix.lower() in (".parquet", ".pq")
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Return whether the command line has an option, by the name of its parameter."""
+    source = context.get_parameter_source(name) if name in context.params else None
+    return source is not None and not source.name.startswith("DEFAULT")
+
+
+def choose_weight_option(
+    context: typer.Context,
+    edges: Path,
+    source: list[str] | None,
+    destination: list[str] | None,
+) -> str | None:
+    """Return the column of weights that --weight and --unweighted ask for, or None."""
+    weight, unweighted = (context.params[name] for name in ("weight", "unweighted"))
+    if unweighted and is_given(context, "weight"):
+        raise typer.BadParameter("leave out this or --weight", param_hint="--unweighted")
+    return None if unweighted else io.choose_weight_column(edges, weight, source, destination)
 
 
 def vertex_columns(source: Sequence[str] | None, destination: Sequence[str] | None) -> list[str]:

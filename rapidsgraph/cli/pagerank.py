@@ -9,12 +9,15 @@ import rapidsgraph as rg
 
 from .. import io
 from ..algorithms.pagerank import DANGLING, METHODS, PageRankMethod, Precision
+from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import storage_of
+from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, command, print_highest
 from .layered_input import (
     PAGERANK_IGNORES,
     MemoryLimitOption,
     build_options,
+    default_multi_edges,
     is_store,
     load_cached,
     open_layered,
@@ -25,12 +28,15 @@ from .options import (
     CommandRun,
     DestinationOption,
     EdgesOrLayersArgument,
-    MultiEdgesOption,
     ProgressOption,
     SelfLoopsOption,
     SourceOption,
     UndirectedOption,
+    UnweightedOption,
     VerticesOption,
+    WeightOption,
+    choose_weight_option,
+    is_given,
     output_option,
     plot_option,
     top_option,
@@ -45,11 +51,17 @@ def pagerank(
     edges: EdgesOrLayersArgument,
     source: SourceOption = None,
     destination: DestinationOption = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of edge weights; by default none.")
-    ] = None,
+    weight: WeightOption = DEFAULT_WEIGHT,
+    unweighted: UnweightedOption = False,
     undirected: UndirectedOption = False,
-    multi_edges: MultiEdgesOption = "first",
+    multi_edges: Annotated[
+        MultiEdges | None,
+        typer.Option(
+            metavar="POLICY",
+            help=f"How to merge parallel edges: {', '.join(MULTI_EDGES)}. By default sum of "
+            "weights; one edge without weights.",
+        ),
+    ] = None,
     self_loops: SelfLoopsOption = "keep",
     vertices: VerticesOption = None,
     damping: Annotated[
@@ -126,10 +138,15 @@ def pagerank(
     for name, path in tables.items():  # read first: an error in them shows before the long work
         if path:
             parameters[name] = io.read_vertex_values(path, names=names, device=device)
-    policies = {"multi_edges": multi_edges, "self_loops": self_loops}
+    column = None
+    if graph is None:
+        column = choose_weight_option(context, edges, source, destination)
+    policies = {
+        "multi_edges": multi_edges or default_multi_edges(column), "self_loops": self_loops,
+    }  # fmt: skip
     if by_layers and graph is None:
         options = build_options(
-            source, destination, undirected, weight, vertices=vertices, **policies
+            source, destination, undirected, column, vertices=vertices, **policies
         )
         graph = load_cached(
             run,
@@ -147,7 +164,7 @@ def pagerank(
             edges,
             source,
             destination,
-            weight,
+            column,
             device=device,
             vertices=vertices,
             directed=not undirected,
@@ -170,6 +187,8 @@ def pagerank(
         report_streaming(run, graph)
     if is_store(edges) and graph.weighted:
         run.report("the layered edge list has weights, which are used")
+    elif column is not None and not is_given(context, "weight"):
+        run.report("the weights of edges are those of column 'weight'")
     if verify:
         parameters.pop("start", None)
         residual = rg.verify.pagerank(

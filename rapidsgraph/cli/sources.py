@@ -168,17 +168,18 @@ FromFileOption = Annotated[
 
 
 def parse_sources(
-    words: Sequence[str] | None, path: Path | None, columns: Sequence[str]
+    words: Sequence[str] | None, path: Path | None, columns: Sequence[str], option: str = "--from"
 ) -> list[Source]:
-    """Return the vertices of the options --from and --from-file."""
+    """Return the vertices of the options --from and --from-file, or of another option."""
     if not words and not path:
-        raise typer.BadParameter("name a vertex, or give --from-file", param_hint="--from")
+        hint = ", or give --from-file" if option == "--from" else ""
+        raise typer.BadParameter(f"name a vertex{hint}", param_hint=option)
     sources: list[Source] = []
     for word in words or ():
         fields = [word]
         if len(columns) > 1:
             fields = next(csv.reader(io.StringIO(word, newline="")), [])
-        sources.append((f"--from {word!r}", fields))
+        sources.append((f"{option} {word!r}", fields))
     return sources + (_read_sources(path.expanduser(), columns) if path else [])
 
 

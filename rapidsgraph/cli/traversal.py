@@ -11,9 +11,9 @@ import typer
 
 import rapidsgraph as rg
 
-from .. import io
 from ..graph.local_graph import storage_of
 from ..graph.vertex_arguments import resolve_vertices
+from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .layered_input import (
     BFS_IGNORES,
@@ -36,7 +36,11 @@ from .options import (
     ProgressOption,
     SourceOption,
     UndirectedOption,
+    UnweightedOption,
     VerticesOption,
+    WeightOption,
+    choose_weight_option,
+    is_given,
     output_option,
     plot_option,
     top_option,
@@ -137,13 +141,8 @@ def sssp(
     roots_file: FromFileOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of edge weights. By default weight, if it exists, otherwise 1 per edge.",
-        ),
-    ] = None,
+    weight: WeightOption = DEFAULT_WEIGHT,
+    unweighted: UnweightedOption = False,
     undirected: UndirectedOption = False,
     vertices: VerticesOption = None,
     multi_edges: MultiEdgesOption = "min",
@@ -180,17 +179,17 @@ def sssp(
     policies: dict[str, Any] = {"multi_edges": multi_edges, "vertices": vertices}
     columns = vertex_columns(source, destination)
     sources = [] if by_layers else parse_sources(roots, roots_file, columns)
-    is_weight_given = weight is not None
-    if not is_weight_given and not is_store(edges):
-        weight = _find_weight_column(edges, [*(source or ()), *(destination or ())])
+    column = None
+    if not is_store(edges):
+        column = choose_weight_option(context, edges, source, destination)
 
     def read_graph() -> rg.Graph:
         return run.read_graph(
-            edges, source, destination, weight, device=device, directed=not undirected, **policies
+            edges, source, destination, column, device=device, directed=not undirected, **policies
         )
 
     if by_layers:
-        options = build_options(source, destination, undirected, weight, **policies)
+        options = build_options(source, destination, undirected, column, **policies)
         graph, names = load_rooted(
             run, edges, (roots, roots_file), options, SSSP_IGNORES, device=device, **streaming
         )
@@ -205,13 +204,7 @@ def sssp(
     distances = result["distance"].values
     storage = storage_of(graph)
     is_reached = storage.xp.isfinite(distances)
-    if is_store(edges):
-        if not graph.weighted:
-            run.report("the layered edge list has no weights: each edge costs 1", always=True)
-    elif weight is None:
-        run.report("there is no column 'weight' and no --weight: each edge costs 1", always=True)
-    elif not is_weight_given:
-        run.report("the weights of edges are those of column 'weight'")
+    report_weights(run, graph, context, column)
     run.report(_describe_reach(graph, is_reached.sum(), float(distances[is_reached].max())))
     if verify:
         complete, names = (read_graph(), [graph.root]) if by_layers else (graph, names)
@@ -279,7 +272,13 @@ def _describe_reach(graph: Any, count: Any, max_distance: float) -> str:
     )
 
 
-def _find_weight_column(edges: Path, endpoints: list[str]) -> str | None:
-    """Return ``"weight"`` if the file has such a column and it does not name vertices."""
-    has_weight = "weight" in io.column_names(edges) and "weight" not in endpoints
-    return "weight" if has_weight else None
+def report_weights(run: CommandRun, graph: Any, context: typer.Context, column: str | None) -> None:
+    """Report whether edges have weights, and of which column if the command line names none."""
+    if is_store(context.params["edges"]):
+        if not graph.weighted:
+            run.report("the layered edge list has no weights: each edge costs 1", always=True)
+    elif column is None:
+        if not context.params["unweighted"]:
+            run.report("there is no column 'weight' and no --weight: each edge costs 1", True)
+    elif not is_given(context, "weight"):
+        run.report("the weights of edges are those of column 'weight'")

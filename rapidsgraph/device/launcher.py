@@ -29,10 +29,12 @@ from .arrays import is_on_gpu
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
+STATIC_SHARED_BYTES = 4 * 1024  # of a block, at most
 DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
 C_TYPES = {
     "bool": "bool",
     "uint8": "unsigned char",
+    "uint16": "unsigned short",
     "int32": "int",
     "uint32": "unsigned int",
     "int64": "long long",
@@ -199,6 +201,14 @@ def max_cooperative_blocks() -> int:
     import cupy
 
     return 32 * cupy.cuda.Device().attributes["MultiProcessorCount"]
+
+
+def max_shared_bytes() -> int:
+    """Return the dynamic shared memory that a block may have on the current GPU, in bytes."""
+    import cupy
+
+    attributes = cupy.cuda.Device().attributes
+    return attributes["MaxSharedMemoryPerBlockOptin"] - STATIC_SHARED_BYTES
 
 
 def launch(

@@ -6,9 +6,7 @@ the rank that owns its source (or, for the layout "csc", its destination), which
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,11 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..graph import weight_sums
 from ..graph.csr import MultiEdges, count_upper
-from ..graph.edge_columns import EdgeColumns, read_partition_columns
+from ..graph.edge_columns import EdgeColumns, choose_partition_error, read_partition_columns
 from ..graph.local_graph import SelfLoops
+from ..graph.vertex_arguments import check_vertices
 from ..graph.vertex_names import check_names
 from ..progress import Report
-from ..validation import check_vertices
 from .communicator import Communicator
 from .partition import Partition, build_partition, choose_bounds, exchange_arcs
 from .vertex_names import NameStats, compute_name_stats, merge_name_stats, number_vertices
@@ -183,30 +181,32 @@ def _read(
     Raises
     ------
     GraphError
-        The columns are invalid: on every rank the error of the first partition that has one.
+        The columns are invalid; every rank raises the error of the same partition.
     """
     columns: list[EdgeColumns] = []
     extra: list[EdgeColumns] = []
-    position, error, own = math.inf, None, None
-    try:
-        for number, frame in zip(numbers, frames, strict=True):
-            position = number
+    errors, own = [], None
+    for number, frame in zip(numbers, frames, strict=True):
+        try:
             columns.append(
                 read_partition_columns(
                     number, frame, options.source, options.destination, options.weight,
                     options.multi_edges,
                 )
             )  # fmt: skip
-        position = math.inf
+        except GraphError as error:
+            errors.append(error)
+    try:
         extra += [_read_vertices(each, options.labels, options.xp) for each in vertices]
-        own = _compute_stats(numbers, columns, extra, options)
-    except GraphError as failure:
-        error = failure
-    gathered = communicator.all_gather_object((position, error, own))
-    failures = [(position, error) for position, error, _ in gathered if error is not None]
-    if failures:
-        raise min(failures, key=itemgetter(0))[1]
-    by_rank = [own for _, _, own in gathered]
+        if not errors:
+            own = _compute_stats(numbers, columns, extra, options)
+    except GraphError as error:
+        errors.append(error)
+    gathered = communicator.all_gather_object((errors, own))
+    errors = [error for errors, _ in gathered for error in errors]
+    if errors:
+        raise choose_partition_error(errors)
+    by_rank = [own for _, own in gathered]
     names = [merge_name_stats(each) for each in zip(*(own[0] for own in by_rank), strict=True)]
     by_number = {number: each for own in by_rank for number, each in own[1].items()}
     [schema] = [own[2] for own in by_rank if own[2] is not None]

@@ -22,7 +22,7 @@ from typing import Any
 from .. import device as devices
 from ..device import Device
 from ..errors import GpuUnavailableError, GraphError
-from ..validation import check_count, parse_bytes
+from ..validation import check_count, parse_bytes, suggest_parameters
 from . import monitor
 
 CORES_PER_WORKER = 8  # more workers with fewer cores would exchange more messages
@@ -50,6 +50,7 @@ _dask_settings: Any = None  # the context in which DASK_SETTINGS are set
 _original_preparation_data: Callable[[str], dict[str, Any]] = spawn.get_preparation_data
 
 
+@suggest_parameters
 @contextmanager
 def cluster(
     device: Device = "auto",

@@ -52,13 +52,13 @@ def join_forests(communicator: Communicator, parents: Array) -> None:
     """Join the forests of all ranks; every vertex becomes a root or the child of one.
 
     Rank r receives the forest of rank r - 1, then that of rank r - 2, which has been joined with
-    that of r - 3, then that of r - 4, and so on: a forest is sent ceil(log2(size)) times. Joining
-    forests again that are part of both changes nothing.
+    that of r - 3, then that of r - 4, and so on: a forest is sent ceil(log2(size)) times, as in
+    the dissemination barrier [1]_. A forest that is joined twice changes nothing.
 
     References
     ----------
     .. [1] D. Hensgen, R. Finkel and U. Manber, "Two algorithms for barrier synchronization",
-       International Journal of Parallel Programming 17(1), 1988 (the dissemination barrier).
+       International Journal of Parallel Programming 17(1), 1988.
     """
     xp, num_vertices = device.array_module(parents), parents.size
     offsets = xp.arange(num_vertices + 1, dtype=xp.int64)

@@ -341,18 +341,35 @@ class DaskExecutor:
         return self.client.sync(monitor.supervise, self.client, function)
 
     def _gather(self, tasks: Sequence[Any], fetch: bool) -> list:
-        from distributed.client import _wait
-
         client = self.client
 
         async def gather() -> list:
             # If Client.gather is cancelled while it waits for tasks, it leaves errors of its own.
-            await _wait(tasks)
+            await self.wait(tasks)
             fetched = tasks if fetch else [task for task in tasks if task.status != "finished"]
             return await client.gather(list(fetched), asynchronous=True)
 
         check_open(client)
         return self.supervise(gather)
+
+    async def wait(self, tasks: Sequence[Any]) -> None:
+        """Wait in the client's event loop until all tasks have finished, failed or been cancelled.
+
+        `distributed.wait` would wait in the loop of the default client, which may be another one.
+
+        Raises
+        ------
+        CancelledError
+            Tasks were cancelled.
+        """
+        from distributed.client import _wait
+
+        await _wait(tasks)
+
+    def get_error(self, task: Any) -> BaseException | None:
+        """Return the error of a task that is known to have failed, without waiting for it."""
+        state = self.client.futures.get(task.key)
+        return None if state is None else state.exception
 
     def _failed_keys(self, error_types: tuple[type[BaseException], ...]) -> set:
         """Return the keys of tasks that are known to have failed with errors of these types."""

@@ -19,9 +19,10 @@ from ..frames import Frame, Vertices, is_dask
 from ..graph.csr import MultiEdges
 from ..graph.edge_columns import read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
+from ..graph.vertex_arguments import check_vertex_range, check_vertices
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..progress import Report
-from ..validation import check_vertex_range, check_vertices
+from ..validation import as_list, choose_weight
 from . import partition as partitioning
 from .build import BuildInfo, BuildOptions, build
 from .communicator import Communicator
@@ -48,6 +49,8 @@ class DistributedGraph(DistributedStorage):
         As of `Graph`; `vertices` may be a Dask frame, too.
     layout : {"csr", "csc"}
         Adjacency to build first: by source or by destination.
+    unweighted_multi_edges : str, optional
+        The policy `multi_edges` for a frame without weights.
 
     Attributes
     ----------
@@ -69,6 +72,8 @@ class DistributedGraph(DistributedStorage):
         A partition would not fit on its worker; raised before it is built.
     """
 
+    weight_candidates: Sequence[str] = ()  # columns of the edge frame that may be weights
+
     @release_on_error
     def __init__(
         self,
@@ -82,8 +87,13 @@ class DistributedGraph(DistributedStorage):
         self_loops: SelfLoops = "keep",
         vertices: int | Vertices | None = None,
         layout: str = "csr",
+        unweighted_multi_edges: MultiEdges | None = None,
     ) -> None:
         check_policies(directed, multi_edges, self_loops)
+        endpoints = [*as_list(source), *as_list(destination)]
+        weight = choose_weight(weight, list(edges.columns), endpoints)
+        if weight is None and unweighted_multi_edges is not None:
+            multi_edges = unweighted_multi_edges
         schema = read_columns(edges._meta, source, destination, weight, multi_edges)
         executor = get_executor()
         super().__init__(executor)
@@ -157,6 +167,10 @@ class DistributedGraph(DistributedStorage):
     def partitions(self, layout: str = "csr") -> list:
         """Return a task for each Partition, by source ("csr") or by destination ("csc")."""
         return self._derive(layout if self.directed else self._built, partitioning.transpose)
+
+    def has_layout(self, layout: str) -> bool:
+        """Return whether the partitions of a layout, "csr" or "csc", have been built."""
+        return layout in self._partitions or not self.directed
 
     def built_partitions(self) -> list:
         """Return a task for each Partition of the layout that was built first."""
@@ -260,6 +274,14 @@ class DistributedGraph(DistributedStorage):
             isolates, self.nbytes,
         )  # fmt: skip
 
+    def summarize(self) -> dict[str, Any]:
+        """Return the properties that a notebook shows."""
+        return {
+            "vertices": self.num_vertices, "edges": self.num_edges, "directed": self.directed,
+            "weighted": self.weighted, "device": self.device, "partitions": self.num_partitions,
+            "nbytes": self.nbytes,
+        }  # fmt: skip
+
     def __repr__(self) -> str:
         direction = "directed" if self.directed else "undirected"
         weighted = ", weighted" if self.weighted else ""
@@ -269,11 +291,14 @@ class DistributedGraph(DistributedStorage):
         )
 
 
-def as_distributed(edges: Any, layout: str = "csr") -> DistributedGraph:
-    """Return a DistributedGraph as it is; build a directed one from a Dask frame."""
+def as_distributed(edges: Any, layout: str = "csr", **options: Any) -> DistributedGraph:
+    """Return a DistributedGraph as it is; build one from a Dask frame.
+
+    By default, it is directed and has no weights; `options` are those of `DistributedGraph`.
+    """
     if isinstance(edges, DistributedGraph):
         return edges
-    return DistributedGraph(edges, layout=layout)
+    return DistributedGraph(edges, layout=layout, **options)
 
 
 def _assign(locations: list[int | None], num_ranks: int) -> list[list[int]]:

@@ -25,19 +25,22 @@ from .. import device
 from ..algorithms import traversal
 from ..algorithms.pagerank import PageRankProblem
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
-from ..algorithms.parameters import PageRankParameters, SearchParameters
+from ..algorithms.parameters import PageRankParameters, PathParameters, SearchParameters
+from ..algorithms.run_memory import Algorithm
+from ..algorithms.shortest_path import resolve_targets
 from ..device.arrays import Array
-from ..frames import Frame, compute_if_dask
+from ..frames import Frame, Vertices, compute_if_dask
 from ..graph import weight_sums
 from ..kernels.constants import NO_VERTEX
 from ..layered import sweeps
-from ..layered.algorithms import check_root
+from ..layered.algorithms import check_root, find_last_layer
 from ..layered.storage import LayeredStorage, StreamStats
 from ..layered.streaming import PartitionStream
 from ..progress import Report
 from .communicator import Communicator
 from .executor import release_on_error
 from .layered_storage import TITLES, DistributedLayeredStorage, find_worker
+from .shortest_path import create_path_frame
 from .storage import finish_frame
 
 
@@ -56,7 +59,7 @@ def sssp(layered: DistributedLayeredStorage, parameters: SearchParameters) -> Fr
         return _bfs(layered, parameters, as_float=True)
     used = layered.local.partitions_before(int(layered.layer_starts[-1]))
     frame, _ = layered.run_algorithm(
-        "sssp", _find_shortest_paths, used, "words", parameters.max_distance,
+        "sssp", _find_distances, used, "words", parameters.max_distance,
         parameters.predecessors, memory_limit=parameters.memory_limit,
         progress=parameters.progress,
     )  # fmt: skip
@@ -82,6 +85,29 @@ def pagerank(
         total=parameters.max_iterations,
     )  # fmt: skip
     return frame, iterations, residual
+
+
+@release_on_error
+def shortest_path(layered: DistributedLayeredStorage, parameters: PathParameters) -> Frame:
+    """Find shortest paths; see `rapidsgraph.shortest_path`."""
+    check_root(layered.local, parameters.source)
+    with layered.client.as_current():
+        target = compute_if_dask(parameters.target)
+    targets = resolve_targets(layered.local.labeling, target)
+    by_rank = [target] * layered.num_partitions
+    options: dict[str, Any] = {"memory_limit": parameters.memory_limit, "progress": None}
+    if parameters.weighted and layered.weighted:
+        used = layered.local.partitions_before(int(layered.layer_starts[-1]))
+        frame, _ = layered.run_algorithm(
+            "sssp", _find_weighted_paths, used, "words", by_rank, **options
+        )
+        return frame
+    last_layer = find_last_layer(layered.local, targets.ids)
+    frame, _ = layered.run_algorithm(
+        "bfs", _find_paths, sweeps.forward_partitions(layered.local, last_layer), "forward_words",
+        by_rank, last_layer, parameters.weighted, **options,
+    )  # fmt: skip
+    return frame
 
 
 def _check_arguments(layered: DistributedLayeredStorage, parameters: SearchParameters) -> None:
@@ -118,14 +144,7 @@ def _find_parents(
     as_float: bool,
 ) -> tuple[Frame, Any]:
     """Return the rows of BFS, with `as_float` as of SSSP."""
-    xp, stats = storage.xp, StreamStats(0, 0, 0)
-    parents = xp.full(storage.num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
-    if predecessors:
-        with _open_stream(storage, "bfs", memory_limit) as stream:
-            sweeps.find_parents(storage, stream, last_layer, parents, report)
-            stats = _finish_stream(stream, int(stream.num_partitions > 0))
-        parents = communicator.all_reduce(parents, "min")
-    result = sweeps.bfs_result(storage, last_layer, parents)
+    result, stats = _search(communicator, report, storage, memory_limit, last_layer, predecessors)
     distances: Any = result.distances, result.distances >= 0
     if as_float:
         distances = traversal.float_distances(result.distances)
@@ -133,7 +152,42 @@ def _find_parents(
     return _finish(communicator, storage, columns, result.predecessors, (stats, None))
 
 
-def _find_shortest_paths(
+def _find_paths(
+    communicator: Communicator,
+    report: Report,
+    storage: LayeredStorage,
+    memory_limit: int | None,
+    target: Vertices,
+    last_layer: int,
+    as_float: bool,
+) -> tuple[Frame, Any]:
+    """Return the rows of paths by the number of edges."""
+    result, stats = _search(communicator, report, storage, memory_limit, last_layer, True)
+    if as_float:
+        result.distances = traversal.float_distances(result.distances)
+    return _finish_paths(communicator, storage, target, result, stats)
+
+
+def _search(
+    communicator: Communicator,
+    report: Report,
+    storage: LayeredStorage,
+    memory_limit: int | None,
+    last_layer: int,
+    predecessors: bool,
+) -> tuple[traversal.TraversalResult, StreamStats]:
+    """Return the distances and predecessors of BFS by vertex id."""
+    xp, stats = storage.xp, StreamStats(0, 0, 0)
+    parents = xp.full(storage.num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    if predecessors:
+        with _open_stream(storage, "bfs", memory_limit) as stream:
+            sweeps.find_parents(storage, stream, last_layer, parents, report)
+            stats = _finish_stream(stream, int(stream.num_partitions > 0))
+        parents = communicator.all_reduce(parents, "min")
+    return sweeps.bfs_result(storage, last_layer, parents), stats
+
+
+def _find_distances(
     communicator: Communicator,
     report: Report,
     storage: LayeredStorage,
@@ -142,6 +196,50 @@ def _find_shortest_paths(
     predecessors: bool,
 ) -> tuple[Frame, Any]:
     """Return the rows of SSSP."""
+    result, stats = _search_weighted(
+        communicator, report, storage, memory_limit, cutoff, predecessors
+    )
+    columns = {"distance": result.distances}
+    return _finish(communicator, storage, columns, result.predecessors, (stats, None))
+
+
+def _find_weighted_paths(
+    communicator: Communicator,
+    report: Report,
+    storage: LayeredStorage,
+    memory_limit: int | None,
+    target: Vertices,
+) -> tuple[Frame, Any]:
+    """Return the rows of paths by weight."""
+    result, stats = _search_weighted(communicator, report, storage, memory_limit, math.inf, True)
+    return _finish_paths(communicator, storage, target, result, stats)
+
+
+def _finish_paths(
+    communicator: Communicator,
+    storage: LayeredStorage,
+    target: Vertices,
+    result: traversal.TraversalResult,
+    stats: StreamStats,
+) -> tuple[Frame, Any]:
+    """Return the rows of the paths to the targets; see `finish_frame`."""
+    labeling = storage.labeling
+    targets = resolve_targets(labeling, target)
+    frame = create_path_frame(
+        communicator, labeling, targets, result.distances, result.predecessors
+    )
+    return finish_frame(communicator, frame, (stats, None))
+
+
+def _search_weighted(
+    communicator: Communicator,
+    report: Report,
+    storage: LayeredStorage,
+    memory_limit: int | None,
+    cutoff: float,
+    predecessors: bool,
+) -> tuple[traversal.TraversalResult, StreamStats]:
+    """Return the distances and predecessors of SSSP by vertex id."""
     xp, num_vertices = storage.xp, storage.num_vertices
     distances = xp.full(num_vertices, math.inf)
     distances[0] = 0.0
@@ -169,8 +267,8 @@ def _find_shortest_paths(
         stats = _finish_stream(stream, passes.passes)
     if predecessors:
         parents = sweeps.to_vertex_order(storage, parents)
-    columns = {"distance": sweeps.to_vertex_order(storage, distances)}
-    return _finish(communicator, storage, columns, parents, (stats, None))
+    distances = sweeps.to_vertex_order(storage, distances)
+    return traversal.TraversalResult(distances, parents, passes.passes), stats
 
 
 def _relax(
@@ -282,7 +380,7 @@ def _finish(
 
 
 def _open_stream(
-    storage: LayeredStorage, algorithm: str, memory_limit: int | None
+    storage: LayeredStorage, algorithm: Algorithm, memory_limit: int | None
 ) -> AbstractContextManager[PartitionStream]:
     """Return the partition stream of an algorithm as a context manager.
 

@@ -170,6 +170,10 @@ class DistributedLayeredStorage(DistributedStorage):
     def nbytes(self) -> int:
         return self.local.nbytes
 
+    def summarize(self) -> dict[str, Any]:
+        """Return the properties that a notebook shows."""
+        return {**self.local.summarize(), "device": self.device, "workers": self.num_partitions}
+
     def __repr__(self) -> str:
         return (
             repr(self.local).removesuffix("cpu>")

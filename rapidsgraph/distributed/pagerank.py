@@ -19,7 +19,7 @@ from .. import device
 from ..algorithms import pagerank_layout
 from ..algorithms.pagerank import dangling_weights, vertex_distribution
 from ..algorithms.pagerank_layout import PageRankLayout
-from ..algorithms.parameters import PageRankParameters
+from ..algorithms.parameters import FRAME_OPTIONS, PageRankParameters
 from ..device.arrays import Array
 from ..frames import Frame, compute_if_dask
 from ..graph.local_graph import GraphLike
@@ -37,7 +37,7 @@ ITERATIONS_PER_REPORT = 16  # of a GPU that runs a fixed number of iterations
 @release_on_error
 def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, int, float]:
     """Compute PageRank of a DistributedGraph or Dask frame; see `algorithms.pagerank.pagerank`."""
-    graph = as_distributed(graph, "csc")
+    graph = as_distributed(graph, "csc", **FRAME_OPTIONS["pagerank"])
     graph.check_name_collisions("pagerank")
     distributions: dict[str, Any] = {
         "personalization": parameters.personalization,

@@ -199,8 +199,7 @@ def _get_common_neighbors(
 def _count_common_neighbors(
     communicator: Communicator, partition: Partition, bounds: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    bytes_per_vertex, bytes_per_arc, _ = ALGORITHM_BYTES["scan"]
-    num_bytes = partition.num_vertices * bytes_per_vertex + partition.num_arcs * bytes_per_arc
+    num_bytes = ALGORITHM_BYTES["scan"].total(partition.num_vertices, partition.num_arcs, False)
     what = f"common neighbors of {partition.num_arcs:,} arcs in a partition"
     check_free_memory(what, num_bytes, partition.xp)
     xp, adjacency, neighbors = partition.xp, partition.adjacency, partition.adjacency.neighbors

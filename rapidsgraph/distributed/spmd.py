@@ -86,7 +86,7 @@ class Group:
 
         async def close_on_workers() -> None:
             with suppress(Exception):
-                call = self._client._run(
+                call = self._client.run(
                     spmd_worker.close_group, self.name,
                     workers=sorted(set(self.workers)), on_error="ignore",
                 )  # fmt: skip

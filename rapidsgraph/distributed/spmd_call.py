@@ -27,6 +27,7 @@ INFO_TIMEOUT = 30  # seconds for infos to arrive after their tasks have finished
 CHECK_INTERVAL = 1.0  # seconds between checks that all workers exist
 
 _calls: weakref.WeakValueDictionary[str, Call] = weakref.WeakValueDictionary()
+_subscribers: weakref.WeakSet = weakref.WeakSet()  # clients whose events are handled
 
 
 class Call:
@@ -57,7 +58,8 @@ class Call:
         self._completion: asyncio.Future | None = None  # of all tasks
         self._failed_at: float | None = None
         _calls[self._id] = self
-        if topic not in client._event_handlers:
+        if client not in _subscribers:
+            _subscribers.add(client)
             client.subscribe_topic(topic, _handle_event)
 
     def close(self) -> None:
@@ -142,18 +144,18 @@ class Call:
             # Ranks that still compute, or that lost another rank, do not have the root cause.
             failed.sort(
                 key=lambda future: (
-                    future.status == "pending", isinstance(future._state.exception, RankLostError),
+                    future.status == "pending",
+                    isinstance(self._executor.get_error(future), RankLostError),
                 )
-            )  # fmt: skip
+            )
             self._executor.gather(failed[:1])  # raises the error of a rank
 
     async def _wait_for_event(self, futures: Sequence[Any]) -> None:
         """Wait for an event, the end of all tasks, or `POLL_INTERVAL`."""
-        from distributed.client import FuturesCancelledError
-        from distributed.client import _wait as wait_for_futures
+        from distributed import CancelledError
 
         if self._completion is None:
-            self._completion = asyncio.ensure_future(wait_for_futures(futures))
+            self._completion = asyncio.ensure_future(self._executor.wait(futures))
         event = asyncio.ensure_future(self._event_arrived.wait())
         tasks = [event] if self._completion.done() else [event, self._completion]
         try:
@@ -162,7 +164,7 @@ class Call:
             cancel(event)
         self._event_arrived.clear()
         if self._completion.done():
-            with suppress(FuturesCancelledError):
+            with suppress(CancelledError):
                 self._completion.result()
 
     def _has_error(self, futures: Sequence[Any]) -> bool:
@@ -173,7 +175,8 @@ class Call:
         RankLostError
             All ranks had `ERROR_GRACE` to fail for another reason.
         """
-        errors = [future._state.exception for future in futures if future.status == "error"]
+        failed = [future for future in futures if future.status == "error"]
+        errors = [*map(self._executor.get_error, failed)]
         if any(not isinstance(error, RankLostError) for error in errors):
             return True
         if errors and self._failed_at is None:

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import device
-from ..algorithms.parameters import SearchParameters
-from ..algorithms.run_memory import ALGORITHM_BYTES
+from ..algorithms.parameters import FRAME_OPTIONS, SearchParameters
+from ..algorithms.run_memory import ALGORITHM_BYTES, Algorithm
 from ..algorithms.traversal import (
     ArcSubgraph,
     allocate_queues,
@@ -101,9 +101,7 @@ def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
     """Find shortest paths in a DistributedGraph or Dask frame; see `rapidsgraph.sssp`."""
     cutoff = parameters.max_distance
     is_built = isinstance(graph, DistributedGraph)
-    if not is_built and "weight" in graph.columns:
-        graph = DistributedGraph(graph, weight="weight", multi_edges="min")
-    graph = as_distributed(graph)
+    graph = as_weighted(graph)
     can_overflow = (
         graph.weighted and cutoff == math.inf and weight_sums.can_overflow(graph.total_weight)
     )
@@ -112,6 +110,11 @@ def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
         can_overflow=can_overflow, max_replica_arcs=get_max_replica_arcs(graph.device),
     )  # fmt: skip
     return _search(graph, parameters, search, is_built)
+
+
+def as_weighted(graph: GraphLike) -> DistributedGraph:
+    """Return a DistributedGraph as it is; build one with minimum weights from a Dask frame."""
+    return as_distributed(graph, **FRAME_OPTIONS["sssp"])
 
 
 def _search(
@@ -145,9 +148,9 @@ def _search_on_rank(
     labeling = csr.labeling
     ids = resolve_vertices(labeling, source)
     replicas = replicate(communicator, csr, csc, search.max_replica_arcs)
-    _check_search_memory(csr, "bfs" if replicas and not search.weighted else "sssp")
+    check_search_memory(csr, "bfs" if replicas and not search.weighted else "sssp")
     if replicas:
-        distances, predecessors = _search_whole_graph(*replicas, ids, search)
+        distances, predecessors = search_whole_graph(*replicas, ids, search)
         if search.can_overflow:
             weight_sums.check_distances(replicas[0].adjacency, distances, labeling)
         distances = distances[csr.local_range]
@@ -159,7 +162,7 @@ def _search_on_rank(
         distances = traversal.distances[csr.local_range]
         all_distances = distances
         if search.can_overflow or search.predecessors:
-            all_distances = _all_gather(communicator, distances, bounds)
+            all_distances = gather_values(communicator, distances, bounds)
         if search.can_overflow:
             weight_sums.check_distances(csr.adjacency, all_distances, labeling)
         predecessors = traversal.predecessors[csr.local_range]
@@ -207,8 +210,12 @@ class Traversal:
         self._bottom_up_levels: tuple[float, float] | None = None
         self._num_top_down_arcs = self._num_arcs = 0
 
-    def find_distances(self, ids: Array, report: Report) -> None:
-        """Compute the distances of the partition's vertices from int32 `ids`."""
+    def find_distances(self, ids: Array, report: Report, targets: Array | None = None) -> None:
+        """Compute the distances of the partition's vertices from int32 `ids`.
+
+        With int32 `targets`, the search ends when their distances are final; those of farther
+        vertices are upper bounds then.
+        """
         csr, search, distances = self._csr, self._search, self.distances
         xp, own, is_bfs = csr.xp, self.distances[csr.local_range], not self._search.weighted
         min_arcs = MIN_ARCS["cpu" if xp is np else "gpu"]
@@ -226,6 +233,8 @@ class Traversal:
             min_distance, num_arcs, total_arcs = self._sum_up(active)
             if min_distance == math.inf or (is_bfs and min_distance >= search.cutoff):
                 return  # active vertices of a BFS lead beyond the cutoff only
+            if targets is not None and self._max_distance(targets) < min_distance:
+                return
             num_supersteps += 1
             report(num_supersteps, f"distance {min_distance:g}, {num_arcs:,} active edges")
             if may_pull and num_arcs * BFS_ALPHA > total_arcs:
@@ -257,6 +266,13 @@ class Traversal:
         values = self._communicator.all_gather_object((min_distance, num_arcs, self._csr.num_arcs))
         minima, active_arcs, arcs = zip(*values, strict=True)
         return min(minima), int(sum(active_arcs)), sum(arcs)
+
+    def _max_distance(self, targets: Array) -> float:
+        """Return the largest distance of int32 `targets` over all ranks."""
+        csr = self._csr
+        own = targets[(targets >= csr.start) & (targets < csr.stop)]
+        distance = float(self.distances[own].max()) if own.size else 0.0
+        return max(self._communicator.all_gather_object(distance))
 
     def _exchange(self, bound: float) -> Array:
         """Send the distances that were lowered to the owners of their vertices, and receive others.
@@ -358,24 +374,28 @@ class Traversal:
         return xp.where(remaining, along_zeros[local], own)
 
 
-def _check_search_memory(partition: Partition, algorithm: str) -> None:
+def check_search_memory(partition: Partition, algorithm: Algorithm) -> None:
     """Raise InsufficientMemoryError if a search of a partition would not fit."""
-    bytes_per_vertex, _, bytes_per_arc = ALGORITHM_BYTES[algorithm]
-    num_bytes = partition.num_vertices * bytes_per_vertex + partition.num_arcs * bytes_per_arc
+    num_bytes = ALGORITHM_BYTES[algorithm].total(partition.num_vertices, partition.num_arcs, True)
     what = f"distances in a partition of {partition.num_arcs:,} arcs"
     check_free_memory(what, num_bytes, partition.xp)
 
 
-def _search_whole_graph(
-    csr: Partition, csc: Partition | None, ids: Array, search: Search
+def search_whole_graph(
+    csr: Partition,
+    csc: Partition | None,
+    ids: Array,
+    search: Search,
+    targets: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Return the distances and predecessors of all vertices."""
+    """Return the distances and predecessors of all vertices, or up to `targets`."""
     graph = WholeGraph(csr, None if csc is None else csc.adjacency)
+    bottom_up = csc is not None
     if search.weighted:
-        result = run_sssp(graph, ids, search.cutoff, search.predecessors, csc is not None)
+        result = run_sssp(graph, ids, search.cutoff, search.predecessors, bottom_up, targets)
         return result.distances, result.predecessors
     depth_limit = int(min(search.cutoff, NO_VERTEX))
-    result = run_bfs(graph, ids, depth_limit, search.predecessors, csc is not None)
+    result = run_bfs(graph, ids, depth_limit, search.predecessors, bottom_up, targets)
     return float_distances(result.distances), result.predecessors
 
 
@@ -403,7 +423,7 @@ def _list_ghosts(partition: Partition, bounds: tuple[int, ...]) -> tuple[Array, 
     return ghosts, xp.searchsorted(ghosts, xp.asarray(bounds, dtype=xp.int32))
 
 
-def _all_gather(communicator: Communicator, values: Array, bounds: tuple[int, ...]) -> Array:
+def gather_values(communicator: Communicator, values: Array, bounds: tuple[int, ...]) -> Array:
     """Return the values of all vertices from those of each rank's range."""
     xp = device.array_module(values)
     buffer = communicator.allocate((1, bounds[-1]), bounds, values.dtype, xp)

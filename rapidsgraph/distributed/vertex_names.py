@@ -41,9 +41,9 @@ class NameStats:
     num_names : int
         Number of values in all columns of sources, destinations and additional vertices.
     types : frozenset of str
-        Types of the integer columns that have rows; ``""`` stands for text.
+        Types of the columns that have rows; ``""`` stands for text.
     declared_types : frozenset of str
-        Types of all integer columns, also without rows.
+        Types of all columns of integers or text, also without rows.
     min_name, max_name : int
         Bounds of integer names; 0 and -1 without any.
     """
@@ -58,12 +58,13 @@ class NameStats:
 def compute_name_stats(columns: Sequence[Column]) -> NameStats:
     """Return the statistics of columns that belong to one name column."""
     filled = [values for values in columns if len(values)]
+    typed = [v for v in columns if not device.is_array(v) or v.dtype.kind in "iu"]
     types = frozenset(map(_integer_type, filled))
     integers = [values for values in filled if _integer_type(values)]
     return NameStats(
         sum(map(len, filled)),
         types,
-        frozenset(filter(None, map(_integer_type, columns))),
+        frozenset(map(_integer_type, typed)),
         min((int(values.min()) for values in integers), default=0),
         max((int(values.max()) for values in integers), default=-1),
     )
@@ -148,7 +149,8 @@ def _name_column(
     xp: ArrayModule,
 ) -> tuple[Column | None, Any, int, Array]:
     """Return (sorted names or None for 0..count-1, their type, count, int32 ids of `columns`)."""
-    if "" in stats.types:
+    is_empty_text = not stats.types and vertices is None and stats.declared_types == {""}
+    if "" in stats.types or is_empty_text:
         if len(stats.types) > 1 or vertices is not None:
             raise mixed_names_error(label)
         names, ids = _name_text(communicator, columns, xp)
@@ -185,7 +187,7 @@ def _name_column(
 
 def _name_type(stats: NameStats, max_name: int, label: str) -> np.dtype:
     """Return the type of the names of a column of integers."""
-    types = stats.types or stats.declared_types
+    types = (stats.types or stats.declared_types) - {""}
     dtype = np.result_type(*types) if types else np.dtype(np.int64)
     if dtype.kind == "f" and max_name >= 2**63:  # int64 and uint64
         raise mixed_signs_error(label)
@@ -198,8 +200,9 @@ def _name_text(
 ) -> tuple[Column, Array]:
     """Return the sorted names of all ranks, and the int32 ids of this rank's columns."""
     filled = [values for values in columns if len(values)]
-    own = frames.distinct_text(filled) if filled else None
+    own = frames.distinct_text(filled) if filled else next(iter(columns), None)
     gathered = [names for names in communicator.all_gather_object(own) if names is not None]
+    gathered = [names for names in gathered if len(names)] or gathered[:1]
     names = gathered[0] if len(gathered) == 1 else frames.distinct_text(gathered)
     if not filled:
         return names, xp.empty(0, xp.int32)

@@ -171,7 +171,7 @@ def _container() -> str | None:
 def _numba() -> Report:
     """Run a parallel kernel, since Numba selects its threading layer only then."""
     report: Report = dict.fromkeys(("threads", "threading_layer", "cache", "problem"))
-    report |= {"damaged": [], "unsafe": {}}
+    report |= {"entries": 0, "entry_bytes": 0, "damaged": [], "unsafe": {}}
     try:
         import numba
 
@@ -182,7 +182,10 @@ def _numba() -> Report:
             report["damaged"] = list(map(str, jit.damaged_entries()))
             generate.uniform(8, 8, device="cpu")
             folder = jit.write_folder()
+            paths = jit.entries(folder) if folder else []
         report["cache"] = folder and str(folder)
+        report["entries"] = len(paths)
+        report["entry_bytes"] = sum(path.stat().st_size for path in paths)
         report["threads"] = numba.get_num_threads()
         report["threading_layer"] = numba.threading_layer()
     except Exception as error:  # a broken installation may raise anything
@@ -247,8 +250,12 @@ def format_report(report: Report) -> Iterator[tuple[str, str]]:
     if numba["threading_layer"] == "workqueue":  # aborts if two threads enter parallel kernels
         text += " (one calling thread at a time; install libgomp1 for OpenMP)"
     yield "Numba", numba["problem"] or text
-    folder = numba["cache"]
-    yield "kernels", f"cached in {folder}" if folder else "not cached, compiled by every process"
+    text = f"cached in {numba['cache']}, which is writable"
+    if numba["cache"] is None:
+        text = "not cached, compiled by every process"
+    if numba["entries"]:
+        text += f"; {numba['entries']} files, {numba['entry_bytes'] / 2**20:.1f} MiB"
+    yield "kernels", text
     if driver is None:
         yield "driver", "not found"
     else:

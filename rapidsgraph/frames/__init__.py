@@ -7,7 +7,7 @@ distinguishes frame libraries, and it imports none of them to do so.
 Columns of numbers become NumPy or CuPy arrays, columns of text pandas or cuDF Series.
 """
 
-from .column_errors import missing_column_error, missing_endpoint_error
+from .errors import missing_column_error, missing_endpoint_error
 from .factorize import (
     CHUNK_ROWS,
     TEXT_CHUNK_ROWS,
@@ -38,6 +38,7 @@ from .from_frame import (
     normalize_frame,
     to_device,
 )
+from .numeric_columns import find_weight_candidates
 from .to_frame import decode_text, divide_rows, get_nullable_column, make_frame
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "encode_text",
     "find_numbers",
     "find_text",
+    "find_weight_candidates",
     "get_column",
     "get_nullable_column",
     "is_arrow_text",

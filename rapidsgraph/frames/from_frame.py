@@ -11,21 +11,22 @@ import numpy as np
 
 from .. import device
 from ..errors import GraphError, format_value
-from .column_errors import (
+from .errors import (
     FLOAT_LIMIT,
     find_invalid_row,
     invalid_text_error,
     missing_column_error,
     missing_value_error,
+    not_a_frame_error,
 )
-from .frame_errors import no_frame_error
 
 # A pandas, cuDF, Polars, Arrow or Dask frame, or a mapping from column names to arrays.
 Frame: TypeAlias = Any
 # A vertex name (an integer, a text, or a tuple if several columns name a vertex), or a list, array,
 # Series, range or frame of names.
 Vertices: TypeAlias = Any
-# The weights of vertices: a frame of names and one column of values, or a dict from name to value.
+# The weights of vertices: a frame of names and one column of values, a Series indexed by name, or a
+# dict from name to value.
 VertexValues: TypeAlias = Any
 Column: TypeAlias = Any  # a NumPy or CuPy array of numbers, or a pandas or cuDF Series of text
 
@@ -66,11 +67,17 @@ def is_frame(values: Any) -> bool:
     return has_columns and (library in ("pandas", "cudf") or hasattr(values, "__arrow_c_stream__"))
 
 
-def normalize_frame(frame: Frame) -> tuple[str, Frame]:
+def normalize_frame(frame: Frame, parameter: str = "edges") -> tuple[str, Frame]:
     """Return the kind of a frame, and the frame, as an Arrow table if it only has the Arrow stream.
 
     The kind is its library: "pandas", "cudf", "arrow", "polars", ..., or "arrays" for a mapping. An
     Arrow stream can be read once only.
+
+    Parameters
+    ----------
+    frame : Frame
+    parameter : str, default "edges"
+        The parameter of the caller, for the error.
 
     Raises
     ------
@@ -82,17 +89,19 @@ def normalize_frame(frame: Frame) -> tuple[str, Frame]:
         raise GraphError(
             "a Dask frame is for Graph, pagerank, bfs, sssp, connected_components, "
             "structural_similarity and scan; for all else call .compute() on it first",
+            parameter=parameter,
             hint="call .compute() on the frame",
         )
     if library == "polars" and hasattr(frame, "collect"):
         raise GraphError(
             "a lazy Polars frame has no rows yet; call .collect() on it first",
+            parameter=parameter,
             hint="call .collect() on the frame",
         )
     if isinstance(frame, Mapping):
         return "arrays", frame
     if not is_frame(frame):
-        raise no_frame_error(frame)
+        raise not_a_frame_error(frame, parameter)
     if library in ("pandas", "cudf"):
         return library, frame
     import pyarrow
@@ -104,7 +113,7 @@ def normalize_frame(frame: Frame) -> tuple[str, Frame]:
             raise GraphError(
                 f"Arrow cannot convert this frame ({error}); select the columns of the edges, and "
                 "cast those of types that Arrow does not have",
-                parameter="edges",
+                parameter=parameter,
             ) from error
     return "arrow" if library == "pyarrow" else library, frame
 
@@ -150,7 +159,7 @@ def get_column(
         raise missing_column_error(name, names, parameter, frame_parameter)
     if names.count(name) > 1:
         raise GraphError(
-            f"{names.count(name)} columns are called {name!r}; rename all but one",
+            f"{names.count(name)} columns are called {format_value(name)}; rename all but one",
             parameter=parameter,
             column=name,
         )
@@ -257,6 +266,8 @@ def _from_pandas(series: Any, name: Any, fit: str) -> Column:
         is_sparse = isinstance(series.dtype, pandas.SparseDtype)
         return np.asarray(series) if is_sparse else series.to_numpy(np.dtype(type_name))
     if not len(series):
+        if fit != "numbers" and series.dtype.type is str:
+            return series.reset_index(drop=True)
         return np.empty(0, np.int64)  # untyped, so that columns with rows decide
     inferred = pandas.api.types.infer_dtype(series, skipna=True)
     if inferred == "string":

@@ -15,6 +15,7 @@ import numpy as np
 from .. import frames
 from ..device import Device, choose, import_cupy
 from ..frames import Frame
+from ..validation import suggest_parameters
 from .arrays import EdgeArrays, grid_arrays, rmat_arrays, ssca2_arrays, uniform_arrays
 
 __all__ = [
@@ -33,6 +34,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
+@suggest_parameters
 def rmat(
     scale: int,
     edge_factor: int = 16,
@@ -48,8 +50,8 @@ def rmat(
 ) -> Frame:
     """Generate a scale-free directed graph with the recursive matrix model (R-MAT).
 
-    An edge is placed by selecting a quadrant of the adjacency matrix `scale` times. The default
-    probabilities are those of Graph500.
+    An edge is placed by selecting a quadrant of the adjacency matrix `scale` times [1]_. The
+    default probabilities are those of Graph500.
 
     Parameters
     ----------
@@ -109,6 +111,7 @@ def rmat(
     return _to_frame(device, rmat_arrays, scale, edge_factor, *options)
 
 
+@suggest_parameters
 def grid(
     width: int,
     height: int | None = None,
@@ -165,6 +168,7 @@ def grid(
     return _to_frame(device, grid_arrays, width, height, keep, seed, weights, permute)
 
 
+@suggest_parameters
 def ssca2(
     vertices: int,
     *,
@@ -243,6 +247,7 @@ def ssca2(
     return _to_frame(device, ssca2_arrays, vertices, *options)
 
 
+@suggest_parameters
 def uniform(
     vertices: int,
     edges: int,

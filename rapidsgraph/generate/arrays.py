@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from ..device import Array, ArrayModule, device_name, launch
 from ..errors import GraphError, format_value
-from ..validation import MAX_VERTICES, check_flag, check_free_memory
+from ..validation import MAX_VERTICES, check_flag, check_free_memory, suggest_parameters
 
 EdgeArrays: TypeAlias = tuple[Array, Array, Array | None]
 WeightRange: TypeAlias = tuple[float, float, float]  # low, width, the largest float below high
@@ -25,6 +25,7 @@ WORD = 2**64 - 1
 VERTICES, EDGES, WEIGHTS, CLIQUES = range(4)
 
 
+@suggest_parameters
 def rmat_arrays(
     xp: ArrayModule,
     scale: int,
@@ -70,6 +71,7 @@ def rmat_arrays(
     return _unpack(xp, keys, seed, weight_range, symmetrize=False)
 
 
+@suggest_parameters
 def grid_arrays(
     xp: ArrayModule,
     width: int,
@@ -114,6 +116,7 @@ def grid_arrays(
     return _unpack(xp, keys, seed, weight_range, symmetrize=True)
 
 
+@suggest_parameters
 def ssca2_arrays(
     xp: ArrayModule,
     vertices: int,
@@ -186,6 +189,7 @@ def _draw_clique_offsets(xp: ArrayModule, vertices: int, max_clique: int, seed: 
     return offsets
 
 
+@suggest_parameters
 def uniform_arrays(
     xp: ArrayModule,
     vertices: int,

@@ -9,12 +9,13 @@ besides the counters of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from .. import device
+from .. import device, kernels
 from ..device import Array, ArrayModule
 from ..errors import GraphError
 from ..kernels.constants import MERGE_FIRST, MERGE_MAX, MERGE_MIN, MERGE_SUM, WARP
@@ -30,6 +31,13 @@ MULTI_EDGES: dict[MultiEdges, Any] = {
     "max": MERGE_MAX,
     "keep": None,
 }
+
+
+class DefaultMultiEdges(str):
+    """The policy "first" of a caller who has not chosen one."""
+
+
+DEFAULT_MULTI_EDGES: MultiEdges = cast(MultiEdges, DefaultMultiEdges("first"))
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,12 @@ class Adjacency:
 
 
 def from_coo(
-    coo: list[Any], num_rows: int, multi_edges: MultiEdges, *, minor_sorted: bool = False
+    coo: list[Any],
+    num_rows: int,
+    multi_edges: MultiEdges,
+    *,
+    minor_sorted: bool = False,
+    report_conflicts: Callable[[int], None] | None = None,
 ) -> Adjacency:
     """Return the adjacency of arcs, with parallel arcs merged.
 
@@ -66,6 +79,8 @@ def from_coo(
     multi_edges : MultiEdges
     minor_sorted : bool, default False
         Whether the neighbors ascend already, so that one stable pass by row suffices.
+    report_conflicts : callable, optional
+        Called with the number of arcs that are merged into one of another weight before them.
     """
     xp, weights = device.array_module(coo[0]), coo.pop()
     order: Array | None
@@ -83,8 +98,10 @@ def from_coo(
         return adjacency
     del adjacency  # frees the weights as soon as they are reduced
     if new_weights.size:
+        if report_conflicts is not None:
+            report_conflicts(_count_conflicts(is_first, new_weights))
         new_weights = _reduce_runs(is_first, new_weights, reduction)
-    return Adjacency(_filter_offsets(is_first, offsets), neighbors[is_first], new_weights)
+    return Adjacency(filter_offsets(is_first, offsets), neighbors[is_first], new_weights)
 
 
 def transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
@@ -150,7 +167,20 @@ def select_arcs(adjacency: Adjacency, keep: Array) -> Adjacency:
     """Return the arcs that `keep` marks, without weights."""
     neighbors = adjacency.neighbors[keep]
     xp = device.array_module(neighbors)
-    return Adjacency(_filter_offsets(keep, adjacency.offsets), neighbors, xp.empty(0))
+    return Adjacency(filter_offsets(keep, adjacency.offsets), neighbors, xp.empty(0))
+
+
+def select_rows(adjacency: Adjacency, rows: Array, *, with_weights: bool = True) -> Adjacency:
+    """Return the lists of int32 `rows`, in this order; neighbors keep their ids."""
+    xp, starts = device.array_module(rows), adjacency.offsets[rows]
+    offsets = offsets_from_sizes(adjacency.offsets[rows + 1] - starts)
+    arcs = xp.arange(int(offsets[-1]))
+    lists = Adjacency(offsets, arcs, xp.empty(0))
+    arcs += (starts - offsets[:-1])[row_indices(lists)]
+    weights = adjacency.weights
+    if weights.size:
+        weights = weights[arcs] if with_weights else xp.empty(0)
+    return Adjacency(offsets, adjacency.neighbors[arcs], weights)
 
 
 def is_simple(adjacency: Adjacency) -> bool:
@@ -224,6 +254,21 @@ def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:
     return reduced
 
 
+def _count_conflicts(is_first: Array, weights: Array) -> int:
+    """Return the number of arcs whose weight differs from that of the first arc of their run."""
+    xp, count, before = device.array_module(weights), 0, 0
+    size = BLOCK_ARCS // 8  # of a block, for which several arrays of int64 are needed
+    for start in range(0, weights.size, size):
+        block = slice(start, start + size)
+        # A run may begin in a block before this one.
+        starts = xp.concatenate([xp.asarray([before]), start + xp.flatnonzero(is_first[block])])
+        rows = xp.flatnonzero(~is_first[block])
+        firsts = starts[rows - xp.arange(rows.size)]  # by the number of runs that begin before
+        count += int((weights[start + rows] != weights[firsts]).sum())
+        before = int(starts[-1])
+    return count
+
+
 def _is_first_of_run(adjacency: Adjacency) -> Array:
     """Return whether each arc is the first from its row to its neighbor; there are arcs."""
     xp, neighbors = device.array_module(adjacency.neighbors), adjacency.neighbors
@@ -233,7 +278,7 @@ def _is_first_of_run(adjacency: Adjacency) -> Array:
     return is_first[:-1]
 
 
-def _filter_offsets(keep: Array, offsets: Array) -> Array:
+def filter_offsets(keep: Array, offsets: Array) -> Array:
     """Return the offsets of the arcs that `keep` marks."""
     xp = device.array_module(keep)
     num_before = xp.zeros(keep.size + 1, xp.int32 if keep.size < 2**31 else xp.int64)
@@ -330,8 +375,6 @@ def _sort_on_cpu(
 ) -> tuple[Array, Array, Array | None]:
     import numba
 
-    from ..kernels import counting
-
     major, minor = pairs
     pairs.clear()
     size = major.size
@@ -355,23 +398,23 @@ def _sort_on_cpu(
     offsets = np.empty(num_keys + 1, np.int64)
     disorder: Any = np.zeros(num_threads, bool)
     with device.parallel_region(size):
-        counting.sorted_offsets(major, minor, offsets, disorder)
+        kernels.counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():
         return offsets, minor.copy(), order if with_order else None
     if not minor_sorted:
         offsets, cursors = _count_keys(minor, num_minor_keys, num_chunks, index_type)
         new_major, new_order = np.empty_like(major), np.empty_like(order)
         with device.parallel_region(size):
-            counting.move(minor, major, order, cursors, new_major, new_order)
+            kernels.counting.move(minor, major, order, cursors, new_major, new_order)
         major, order = new_major, new_order
         del new_major, new_order, cursors
     new_offsets, cursors = _count_keys(major, num_keys, num_chunks, index_type)
     new_minor, new_order = np.empty(size, np.int32), np.empty_like(order)
     with device.parallel_region(size):
         if minor_sorted:
-            counting.move(major, minor, order, cursors, new_minor, new_order)
+            kernels.counting.move(major, minor, order, cursors, new_minor, new_order)
         else:  # the minor key of a pair follows from its position
-            counting.move_rows(major, offsets, order, cursors, new_minor, new_order)
+            kernels.counting.move_rows(major, offsets, order, cursors, new_minor, new_order)
     return new_offsets, new_minor, new_order if with_order else None
 
 
@@ -379,11 +422,9 @@ def _count_keys(
     keys: Array, num_keys: int, num_chunks: int, index_type: type
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return offsets by key, and the first position of each key in each chunk."""
-    from ..kernels import counting
-
     cursors: Any = np.zeros((num_chunks, num_keys), index_type)
     offsets = np.empty(num_keys + 1, np.int64)
     with device.parallel_region(keys.size):
-        counting.count(keys, cursors)
-        counting.accumulate_counts(cursors, offsets)
+        kernels.counting.count(keys, cursors)
+        kernels.counting.accumulate_counts(cursors, offsets)
     return offsets, cursors

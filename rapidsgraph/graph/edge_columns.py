@@ -7,6 +7,7 @@ and then the tuples of ids as integers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,17 @@ import numpy as np
 
 from .. import device, frames
 from ..device import Array, ArrayModule
-from ..errors import GraphError, MissingColumnError
+from ..errors import GraphError, MissingColumnError, VertexTypeError
 from ..frames import Column, Frame
-from ..validation import as_list, check_vertex_count, check_weights, vertex_labels
+from ..validation import (
+    FRAME_WEIGHT_HINT,
+    as_list,
+    check_vertex_count,
+    check_weights,
+    choose_weight,
+    is_default_weight,
+    vertex_labels,
+)
 from .csr import MultiEdges
 from .vertex_names import Labeling, VertexNames, check_names
 
@@ -75,6 +84,7 @@ def read_columns(
     """Return the checked columns of an edge frame; parameters as for `Graph`."""
     library, edges = frames.normalize_frame(edges)
     endpoints = [as_list(source), as_list(destination)]
+    weight = choose_weight(weight, frames.column_names(edges), [*endpoints[0], *endpoints[1]])
     if len(endpoints[0]) != len(endpoints[1]) or not endpoints[0]:
         raise GraphError(
             f"source names {len(endpoints[0])} columns and destination {len(endpoints[1])}; name "
@@ -90,7 +100,9 @@ def read_columns(
         names = [name for names in endpoints for name in names]
         if not all(isinstance(name, str) for name in names) or names != ["source", "destination"]:
             raise
-        options = {} if weight is None else {"weight": weight, "multi_edges": multi_edges}
+        options = {} if weight is None or is_default_weight(weight) else {"weight": weight}
+        if weight is not None and multi_edges != "first":
+            options["multi_edges"] = multi_edges
         raise frames.missing_endpoint_error(frames.column_names(edges), options) from None
     xp, num_rows = frames.common_array_module(sources + destinations), len(sources[0])
     lengths = {len(values) for values in sources + destinations}
@@ -98,11 +110,7 @@ def read_columns(
         raise GraphError(f"columns have different lengths: {sorted(lengths)}", parameter="edges")
     weights = None
     if weight is not None:
-        weights = check_weights(frames.get_column(edges, weight, "weight"), weight, xp)
-        if len(weights) != num_rows:
-            raise GraphError(
-                f"weights are {len(weights)}, rows {num_rows}", parameter="weight", column=weight
-            )
+        weights = _read_weights(edges, weight, num_rows, xp)
     labels = vertex_labels(*endpoints)
     text_types: dict[str, Any] = {}
     for columns, names in zip((sources, destinations), endpoints, strict=True):
@@ -110,6 +118,8 @@ def read_columns(
             check_names(values, name)
     if num_rows:
         check_name_kinds(labels, endpoints, sources, destinations)
+    else:
+        _unify_name_kinds(sources, destinations)
     for label, name in zip(labels, endpoints[0], strict=True):
         text_type = frames.arrow_text_type(edges, name)
         text_types |= {label: text_type, "predecessor" + label.removeprefix("vertex"): text_type}
@@ -120,6 +130,21 @@ def read_columns(
     )  # fmt: skip
 
 
+def _read_weights(edges: Frame, weight: str, num_rows: int, xp: ArrayModule) -> Array:
+    """Return the checked weights of a frame; errors in the default column say how to ignore it."""
+    try:
+        weights = check_weights(frames.get_column(edges, weight, "weight"), weight, xp)
+    except GraphError as error:
+        if not is_default_weight(weight):
+            raise
+        raise error.with_hint(FRAME_WEIGHT_HINT) from None
+    if len(weights) != num_rows:
+        raise GraphError(
+            f"weights are {len(weights)}, rows {num_rows}", parameter="weight", column=weight
+        )
+    return weights
+
+
 def read_partition_columns(number: int, edges: Frame, *options: Any) -> EdgeColumns:
     """Return the checked columns of a partition of a Dask frame; errors have its number.
 
@@ -128,15 +153,22 @@ def read_partition_columns(number: int, edges: Frame, *options: Any) -> EdgeColu
     try:
         return read_columns(edges, *options)
     except GraphError as error:
-        raise GraphError(
-            f"partition {number} of the Dask frame: {error}",
-            parameter=error.parameter,
-            column=error.column,
-            row=error.row,
-            value=error.value,
-            path=error.path,
-            hint=error.hint,
-        ) from None
+        raise error.with_fields(partition=number) from None
+
+
+def choose_partition_error(errors: Iterable[GraphError]) -> GraphError:
+    """Return the error of the first partition, but errors about floats as names last.
+
+    If integers are missing in one partition, pandas makes floats of those in all others. Only the
+    error about the missing ones has a hint that works. Of other floats, fractions come first.
+    """
+
+    def order(error: GraphError) -> tuple[bool, bool, float]:
+        is_whole = isinstance(error.value, float) and error.value.is_integer()
+        number = math.inf if error.partition is None else error.partition
+        return isinstance(error, VertexTypeError), is_whole, number
+
+    return min(errors, key=order)
 
 
 def name_vertices(
@@ -228,10 +260,12 @@ def _name_column(
     ranges = [values for values in columns if isinstance(values, range)]
     filled = [values for values in arrays if len(values)]
     dtype = common_name_type(arrays, label)
+    if ranges and not filled:
+        dtype = np.dtype(np.int64)
     if dtype.kind not in "iu":
         if ranges:
             raise mixed_names_error(label)
-        names = frames.distinct_text(filled, check)
+        names = frames.distinct_text(filled, check) if filled else arrays[0]
         ids = [
             frames.encode_text(values, names) if len(values) else xp.empty(0, xp.int32)
             for values in arrays
@@ -266,6 +300,9 @@ def common_name_type(columns: Sequence[Column], label: str) -> Any:
             raise mixed_names_error(label)
         library = frames.series_library(filled[0])
         return library.concat([values.iloc[:1] for values in filled]).dtype
+    text = [values for values in columns if not device.is_array(values)]
+    if text and not filled:
+        return text[0].dtype
     dtype = np.result_type(*(_integer_type(values) for values in filled or columns))
     if dtype.kind == "f":  # int64 and uint64: int64 if it holds all values
         if any(values.dtype == np.uint64 and int(values.max()) >= 2**63 for values in filled):
@@ -286,6 +323,14 @@ def check_name_kinds(
         if len({*are_numbers}) > 1:
             text, numbers = (ends[are_numbers.index(flag)] for flag in (False, True))
             raise mixed_names_error(label, text, numbers)
+
+
+def _unify_name_kinds(sources: list[Column], destinations: list[Column]) -> None:
+    """Convert text to integers, in place, where one of two columns without rows has integers."""
+    for index, pair in enumerate(zip(sources, destinations, strict=True)):
+        for columns, other in zip((sources, destinations), reversed(pair), strict=True):
+            if device.is_array(other) and not device.is_array(columns[index]):
+                columns[index] = device.array_module(other).empty(0, np.int64)
 
 
 def mixed_names_error(

@@ -17,6 +17,7 @@ from ..device import Array
 from ..errors import GraphError
 from ..frames import Frame
 from ..validation import check_free_memory
+from . import weight_sums
 from .csr import Adjacency, row_indices
 from .local_graph import LocalGraph
 from .vertex_names import Labeling, check_name_collisions, endpoint_columns
@@ -63,8 +64,8 @@ def check_edge_columns(
     check_name_collisions(labels, columns)
 
 
-def to_edges(graph: LocalGraph) -> Frame:
-    """Return the edge frame of a graph; see `Graph.to_edges`."""
+def list_edge_frame(graph: LocalGraph) -> Frame:
+    """Return the edge frame of a graph; see `Graph.edges`."""
     labeling = graph.labeling
     check_edge_columns(labeling.names.labels, labeling.is_endpoint_specific, graph.weighted)
     return edge_frame(labeling, graph.csr, graph.directed, graph.weighted)
@@ -77,10 +78,17 @@ def to_scipy(graph: LocalGraph) -> Any:
         device.to_host, (graph.csr.offsets, graph.csr.neighbors, graph.csr.weights)
     )
     values = weights.copy() if graph.weighted else np.ones(neighbors.size, np.int64)
+    if not graph.is_merged and graph.weighted:  # SciPy would sum in the type of the weights
+        is_exact = values.dtype.kind == "i" and weight_sums.sum_exactly(values) < 2**63
+        values = values.astype(np.int64 if is_exact else np.float64)
     arrays = values, neighbors.copy(), offsets.copy()  # the matrix is the caller's to change
     matrix = sparse.csr_array(arrays, shape=(graph.num_vertices, graph.num_vertices))
     if not graph.is_merged:
-        matrix.sum_duplicates()
+        with np.errstate(over="ignore"):
+            matrix.sum_duplicates()
+        weight_sums.check_merged_weights(
+            Adjacency(matrix.indptr, matrix.indices, matrix.data), graph.labeling
+        )
     return matrix
 
 

@@ -12,8 +12,9 @@ from typing import Any
 from .. import frames
 from ..errors import GraphError
 from ..frames import Frame, Vertices
-from . import export
-from .csr import MultiEdges
+from ..validation import DEFAULT_WEIGHT, as_list, is_default_weight, suggest_parameters
+from . import degrees, export, orientation, subgraph
+from .csr import DEFAULT_MULTI_EDGES, MultiEdges
 from .local_graph import (
     BuildReport,
     LocalGraph,
@@ -23,15 +24,19 @@ from .local_graph import (
     build_graph,
 )
 
-# Set by `dispatch`, which is above.
-_build_distributed: Callable[..., Any] | None = None
-_to_distributed_edges: Callable[[Any], Frame] | None = None
+# Set by `dispatch`, which is above: the builder of graphs from Dask frames, and functions for
+# properties of `Graph` that are frames.
+_distributed: dict[str, Callable[..., Any]] = {}
 
 
-def register_distributed_graph(build: Callable[..., Any], to_edges: Callable[[Any], Frame]) -> None:
-    """Register the builder of graphs from Dask frames, and the function that lists their edges."""
-    global _build_distributed, _to_distributed_edges
-    _build_distributed, _to_distributed_edges = build, to_edges
+def register_distributed_graph(
+    build: Callable[..., Any],
+    *,
+    edges: Callable[[Any], Frame],
+    degrees: Callable[[Any], Frame],
+) -> None:
+    """Register the builder of graphs from Dask frames, and functions for their properties."""
+    _distributed.update(build=build, edges=edges, degrees=degrees)
 
 
 class Graph(StoredGraph):
@@ -45,8 +50,9 @@ class Graph(StoredGraph):
         a Dask frame is partitioned over the workers of the cluster.
     source, destination : str or list of str, default "source" and "destination"
         Columns of vertex names: integers, text, or several columns that together name a vertex.
-    weight : str, optional
-        Column of edge weights, which must be finite and not negative.
+    weight : str or None, default "weight"
+        Column of edge weights, which must be finite and not negative. The column `weight` is used
+        if it exists; any other one must exist. None ignores weights.
     directed : bool, default True
         In an undirected graph, an edge is an arc each way, and (a, b) is parallel to (b, a).
     multi_edges : {"first", "sum", "min", "max", "keep"}, default "first"
@@ -69,6 +75,12 @@ class Graph(StoredGraph):
     InsufficientMemoryError
         If the build would not fit into memory; raised before it starts.
 
+    Warns
+    -----
+    WeightWarning
+        If rows in memory of this process are merged into parallel edges of another weight, and
+        `multi_edges` was not given.
+
     See Also
     --------
     read_edges : Read an edge frame from a file.
@@ -88,15 +100,16 @@ class Graph(StoredGraph):
         "graph.compute() first"
     )
 
+    @suggest_parameters
     def __init__(
         self,
         edges: Frame,
         source: str | list[str] = "source",
         destination: str | list[str] = "destination",
-        weight: str | None = None,
+        weight: str | None = DEFAULT_WEIGHT,
         *,
         directed: bool = True,
-        multi_edges: MultiEdges = "first",
+        multi_edges: MultiEdges = DEFAULT_MULTI_EDGES,
         self_loops: SelfLoops = "keep",
         vertices: int | Vertices | None = None,
     ) -> None:
@@ -108,7 +121,7 @@ class Graph(StoredGraph):
             )
         build: Callable[..., Any] | None = build_graph
         if frames.is_dask(edges):
-            build = _build_distributed
+            build = _distributed.get("build")
         if build is None:
             raise GraphError(
                 "{parameter} is a Dask frame; import rapidsgraph before building its graph",
@@ -124,6 +137,9 @@ class Graph(StoredGraph):
             self_loops=self_loops,
             vertices=vertices,
         )
+        if is_default_weight(weight) and not self.weighted:
+            used = [*as_list(source), *as_list(destination)]
+            self._storage.weight_candidates = frames.find_weight_candidates(edges, used)
 
     @property
     def num_edges(self) -> int:
@@ -134,6 +150,51 @@ class Graph(StoredGraph):
     def vertices(self) -> Frame:
         """Frame of the vertex names, sorted, one row per vertex."""
         return self._storage.vertices
+
+    @property
+    def edges(self) -> Frame:
+        """Frame of the edges, one row per edge, sorted by source and destination.
+
+        Columns are `source` and `destination` (numbered if several columns name a vertex; a column
+        that both endpoints share comes first, once), and `weight` if the graph has weights. An
+        undirected edge is one row. A `Graph` of a Dask frame gives a Dask frame. Vertices without
+        an edge are in `vertices`.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": ["b", "a"], "destination": ["a", "c"]})
+        >>> rg.Graph(edges).edges
+          source destination
+        0      a           c
+        1      b           a
+        """
+        if isinstance(self._storage, LocalGraph):
+            return export.list_edge_frame(self._storage)
+        return _distributed["edges"](self._storage)
+
+    @property
+    def degrees(self) -> Frame:
+        """Frame of the degrees, one row per vertex, sorted by vertex.
+
+        Columns are `vertex`, `in_degree` and `out_degree`; of an undirected graph `vertex` and
+        `degree`, to which a self-loop adds 2, as in NetworkX. With weights there are also sums of
+        weights, `weighted_in_degree` and `weighted_out_degree`, or `weighted_degree`: float64. A
+        `Graph` of a Dask frame gives a Dask frame.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": ["b", "a"], "destination": ["a", "c"]})
+        >>> rg.Graph(edges).degrees
+          vertex  in_degree  out_degree
+        0      a          1           1
+        1      b          0           1
+        2      c          1           0
+        """
+        if isinstance(self._storage, LocalGraph):
+            return degrees.degrees(self._storage)
+        return _distributed["degrees"](self._storage)
 
     @property
     def report(self) -> BuildReport:
@@ -157,37 +218,143 @@ class Graph(StoredGraph):
             return self
         return self._from_storage(self._storage.compute())
 
-    def to_edges(self) -> Frame:
-        """List the edges in a frame of the caller's library.
+    def subgraph(self, vertices: Vertices) -> Graph:
+        """Return the subgraph of some vertices and all edges between them.
+
+        Parameters
+        ----------
+        vertices : vertex name, or several
+            A list, array or Series of names, or a frame with a column `vertex`, such as a result
+            or one from `neighborhood`. A vertex with names in several columns is a tuple.
 
         Returns
         -------
-        frame
-            One row per edge, sorted by source and destination: columns `source` and `destination`
-            (numbered if several columns name a vertex; a column that both endpoints share comes
-            first, once), and `weight` if the graph has weights. An undirected edge is one row. A
-            `Graph` of a Dask frame gives a Dask frame. Vertices without an edge are in `vertices`.
+        Graph
+            With these vertices, also those without an edge between them, and the policies of this
+            graph.
 
         Raises
         ------
         GraphError
-            If a column that both endpoints share has the name of another column.
+            If a vertex is not in the graph, or the graph is partitioned over a Dask cluster.
         InsufficientMemoryError
-            If the frame would not fit into memory; raised before it is built.
+            If the subgraph would not fit into memory; raised before it is built.
 
         Examples
         --------
         >>> import pandas, rapidsgraph as rg
-        >>> edges = pandas.DataFrame({"source": ["b", "a"], "destination": ["a", "c"]})
-        >>> rg.Graph(edges).to_edges()
-          source destination
-        0      a           c
-        1      b           a
+        >>> edges = pandas.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0]})
+        >>> rg.Graph(edges).subgraph([0, 1]).edges
+           source  destination
+        0       0            1
         """
-        if isinstance(self._storage, LocalGraph):
-            return export.to_edges(self._storage)
-        assert _to_distributed_edges is not None  # as a distributed graph was built
-        return _to_distributed_edges(self._storage)
+        return self._from_storage(subgraph.subgraph(as_local_graph(self), vertices))
+
+    def neighborhood(self, vertices: Vertices, hops: int = 1) -> Frame:
+        """List the vertices that are at most some edges away from given ones.
+
+        Parameters
+        ----------
+        vertices : vertex name, or several
+            As for `subgraph`.
+        hops : int, default 1
+            The largest number of edges. These lead away from `vertices`; for edges in the other
+            direction or in both, call this on `reverse()` or `to_undirected()`.
+
+        Returns
+        -------
+        frame
+            Columns `vertex` and `distance`, the number of edges (int32): one row per vertex, sorted
+            by vertex, including `vertices` themselves at distance 0.
+
+        Raises
+        ------
+        GraphError
+            If a vertex is not in the graph, or the graph is partitioned over a Dask cluster.
+        InsufficientMemoryError
+            If the arrays by vertex would not fit into memory.
+
+        See Also
+        --------
+        bfs : Distances to all vertices; takes Dask frames, too.
+
+        Notes
+        -----
+        The ego graph of NetworkX and cuGraph is ``graph.subgraph(graph.neighborhood(v, radius))``.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 3]})
+        >>> rg.Graph(edges).neighborhood(1, hops=2)
+           vertex  distance
+        0       1         0
+        1       2         1
+        2       3         2
+        """
+        return subgraph.neighborhood(as_local_graph(self), vertices, hops)
+
+    def reverse(self) -> Graph:
+        """Return the graph of the reversed edges.
+
+        Returns
+        -------
+        Graph
+            It shares the arrays of this graph, so that it takes no memory. An undirected graph is
+            returned unchanged.
+
+        Raises
+        ------
+        GraphError
+            If the graph is partitioned over a Dask cluster.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
+        >>> rg.Graph(edges).reverse().edges
+           source  destination
+        0       1            0
+        1       2            1
+        """
+        graph = as_local_graph(self)
+        return self._from_storage(orientation.reverse(graph)) if graph.directed else self
+
+    def to_undirected(self, *, multi_edges: MultiEdges | None = None) -> Graph:
+        """Return the undirected graph of the same vertices and edges.
+
+        Parameters
+        ----------
+        multi_edges : {"first", "sum", "min", "max", "keep"}, optional
+            How edges in both directions are merged, as for `Graph`; by default as this graph was
+            built. The first is the one that leaves the smaller vertex.
+
+        Returns
+        -------
+        Graph
+            An undirected graph is returned unchanged.
+
+        Raises
+        ------
+        GraphError
+            If the graph is partitioned over a Dask cluster: build it with ``directed=False``. Also
+            if weights sum to infinity.
+        InsufficientMemoryError
+            If the build would not fit into memory; raised before it starts.
+
+        Examples
+        --------
+        >>> import pandas, rapidsgraph as rg
+        >>> edges = pandas.DataFrame({"source": [0, 1, 2], "destination": [1, 0, 1]})
+        >>> rg.Graph(edges).to_undirected().edges
+           source  destination
+        0       0            1
+        1       1            2
+        """
+        graph = as_local_graph(self)
+        if not graph.directed:
+            return self
+        return self._from_storage(orientation.to_undirected(graph, multi_edges))
 
     def to_scipy(self) -> Any:
         """Convert to a SciPy sparse array, the adjacency matrix.
@@ -196,13 +363,15 @@ class Graph(StoredGraph):
         -------
         scipy.sparse.csr_array
             Entry (i, j) is the weight of the edge from vertex i to vertex j, in the order of
-            `vertices`; 1 without weights. Parallel edges are summed. The matrix of an undirected
-            graph is symmetric. The arrays are copies in host memory.
+            `vertices`; 1 without weights. Parallel edges are summed: integers exactly while the
+            total of all weights is below 2^63, and in double precision otherwise. The matrix of an
+            undirected graph is symmetric. The arrays are copies in host memory.
 
         Raises
         ------
         GraphError
-            If SciPy is not installed, or the graph is partitioned over a Dask cluster.
+            If SciPy is not installed; the graph is partitioned over a Dask cluster; the weights of
+            parallel edges sum to infinity.
 
         See Also
         --------

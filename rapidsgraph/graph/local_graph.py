@@ -7,20 +7,30 @@ need them, which is why they are passed in lists that the callee empties.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from .. import device
 from ..device import Array, ArrayModule
-from ..errors import GraphError
+from ..errors import GraphError, WeightWarning, warn
 from ..frames import Frame, Vertices
-from ..validation import MAX_VERTICES, check_choice, check_flag, check_free_memory, check_vertices
+from ..summary import format_html
+from ..validation import MAX_VERTICES, check_choice, check_flag, check_free_memory
 from . import weight_sums
 from .build_memory import build_bytes, csr_build_bytes, merge_bytes, name_column_stats
-from .csr import MULTI_EDGES, Adjacency, MultiEdges, from_coo, symmetrize, transpose
+from .csr import (
+    MULTI_EDGES,
+    Adjacency,
+    DefaultMultiEdges,
+    MultiEdges,
+    from_coo,
+    symmetrize,
+    transpose,
+)
 from .edge_columns import EdgeColumns, name_vertices, read_columns
+from .vertex_arguments import check_vertices
 from .vertex_names import Labeling
 
 # A `Graph`, an edge frame (see `frames.Frame`), or a `LayeredEdgeList` where a function says so.
@@ -68,6 +78,9 @@ class BuildReport:
             f"{self.nbytes:,} bytes"
         )
 
+    def _repr_html_(self) -> str:
+        return format_html("BuildReport", asdict(self))
+
 
 class LocalGraph:
     """A graph in the memory of one process: the storage of `Graph` on one CPU or GPU.
@@ -90,6 +103,8 @@ class LocalGraph:
         An undirected edge counts once.
     """
 
+    weight_candidates: Sequence[str] = ()  # columns of the edge frame that may be weights
+
     def __init__(
         self,
         labeling: Labeling,
@@ -98,14 +113,14 @@ class LocalGraph:
         *,
         directed: bool,
         weighted: bool,
-        multi_edges: str,
-        self_loops: str,
+        multi_edges: MultiEdges,
+        self_loops: SelfLoops,
         num_rows: int,
         num_loops_dropped: int,
         num_edges: int,
     ) -> None:
         self.labeling, self.directed, self.weighted = labeling, directed, weighted
-        self._multi_edges, self._self_loops = multi_edges, self_loops
+        self.multi_edges, self.self_loops = multi_edges, self_loops
         self._num_rows, self._num_loops_dropped = num_rows, num_loops_dropped
         self.names, self.num_vertices = labeling.names, labeling.num_vertices
         self.num_edges, self.num_arcs = num_edges, adjacency.neighbors.size
@@ -172,6 +187,10 @@ class LocalGraph:
             self._cache[key] = compute()
         return self._cache[key]
 
+    def is_cached(self, key: str) -> bool:
+        """Return whether `cached` has the result of a key."""
+        return key in self._cache
+
     @property
     def built(self) -> list[Adjacency]:
         """The adjacency of each layout that has been built so far."""
@@ -181,12 +200,25 @@ class LocalGraph:
     @property
     def is_merged(self) -> bool:
         """Whether the build merged parallel edges, so that there are none."""
-        return self._multi_edges != "keep"
+        return self.multi_edges != "keep"
 
     @property
     def is_loopless(self) -> bool:
         """Whether the build dropped self-loops, so that there are none."""
-        return self._self_loops == "drop"
+        return self.self_loops == "drop"
+
+    def derive(
+        self, adjacencies: dict[str, Adjacency], labeling: Labeling, num_edges: int
+    ) -> LocalGraph:
+        """Return a graph of the same policies, given its adjacencies by layout."""
+        layout, adjacency = next(iter(adjacencies.items()))
+        graph = LocalGraph(
+            labeling, adjacency, layout, directed=self.directed, weighted=self.weighted,
+            multi_edges=self.multi_edges, self_loops=self.self_loops, num_rows=num_edges,
+            num_loops_dropped=0, num_edges=num_edges,
+        )  # fmt: skip
+        graph._adjacencies |= adjacencies
+        return graph
 
     @property
     def vertices(self) -> Any:
@@ -206,6 +238,13 @@ class LocalGraph:
             self._num_rows, self._num_loops_dropped, num_merged, self.num_edges, self.num_vertices,
             int(self.num_vertices - has_arc.sum()), self.nbytes,
         )  # fmt: skip
+
+    def summarize(self) -> dict[str, Any]:
+        """Return the properties that a notebook shows."""
+        return {
+            "vertices": self.num_vertices, "edges": self.num_edges, "directed": self.directed,
+            "weighted": self.weighted, "device": self.device, "nbytes": self.nbytes,
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
@@ -250,6 +289,9 @@ class StoredGraph:
     def __repr__(self) -> str:
         return repr(self._storage)
 
+    def _repr_html_(self) -> str:
+        return format_html(type(self).__name__, self._storage.summarize())
+
 
 def storage_of(graph: Any) -> Any:
     """Return the storage of a `Graph` or `LayeredEdgeList`; anything else unchanged."""
@@ -276,7 +318,12 @@ def as_local_graph(graph: GraphLike, **options: Any) -> LocalGraph:
         return storage
     if isinstance(graph, StoredGraph):
         raise GraphError(graph._no_local_graph, parameter="graph")
-    return build_graph(graph, **options)
+    try:
+        return build_graph(graph, **options)
+    except GraphError as error:
+        if error.parameter != "edges":
+            raise
+        raise error.with_fields(parameter="graph") from None
 
 
 def build_graph(
@@ -290,6 +337,7 @@ def build_graph(
     self_loops: SelfLoops = "keep",
     vertices: int | Vertices | None = None,
     layout: str = "csr",
+    unweighted_multi_edges: MultiEdges | None = None,
 ) -> LocalGraph:
     """Build a graph in the memory of this process.
 
@@ -299,14 +347,18 @@ def build_graph(
         As for `Graph`.
     layout : {"csr", "csc"}
         The adjacency to build from the frame; the other one is derived from it on first use.
+    unweighted_multi_edges : str, optional
+        The policy `multi_edges` for a frame without weights.
     """
     check_policies(directed, multi_edges, self_loops)
     columns = read_columns(edges, source, destination, weight, multi_edges)
+    if columns.weights is None and unweighted_multi_edges is not None:
+        multi_edges = unweighted_multi_edges
     num_rows, xp = len(columns.sources[0]), columns.xp
-    options = {
-        "weighted": columns.weights is not None, "directed": directed, "xp": xp,
-        "multi_edges": multi_edges, "self_loops": self_loops,
+    policies: dict[str, Any] = {
+        "directed": directed, "multi_edges": multi_edges, "self_loops": self_loops,
     }  # fmt: skip
+    options = {"weighted": columns.weights is not None, "xp": xp, **policies}
 
     def check_memory(num_bytes: int) -> None:
         check_free_memory(f"building a graph of {num_rows:,} rows", num_bytes, xp)
@@ -331,12 +383,37 @@ def build_graph(
     del columns
     if not fits:
         check_memory(csr_build_bytes(num_rows, labeling.num_vertices, **options))
+    return build_from_ids(coo, labeling, layout=layout, **policies)
+
+
+def build_from_ids(
+    coo: list[Any],
+    labeling: Labeling,
+    *,
+    directed: bool,
+    multi_edges: MultiEdges,
+    self_loops: SelfLoops = "keep",
+    layout: str = "csr",
+) -> LocalGraph:
+    """Build a graph from the vertex ids of edges.
+
+    Parameters
+    ----------
+    coo : list
+        [sources, destinations, weights or None]: int32 arrays and checked weights; emptied, so that
+        arrays are freed once they are sorted.
+    labeling : Labeling
+    directed, multi_edges, self_loops, layout
+        As for `build_graph`.
+    """
+    num_rows, xp = coo[0].size, labeling.xp
     if self_loops == "drop":
         is_proper = coo[0] != coo[1]
         if not bool(is_proper.all()):
-            coo = [values if values is None else values[is_proper] for values in coo]
+            coo[:] = [values if values is None else values[is_proper] for values in coo]
         del is_proper
     num_kept, is_summed = coo[0].size, multi_edges == "sum"
+    is_default = isinstance(multi_edges, DefaultMultiEdges)
     if is_summed:
         coo[2] = _summable_weights(coo[2], num_kept, xp)
     weighted = coo[2] is not None
@@ -344,7 +421,10 @@ def build_graph(
         coo[:2] = [xp.minimum(*coo[:2]), xp.maximum(*coo[:2])]
     elif layout == "csc":
         coo[:2] = coo[1::-1]
-    adjacency = from_coo(coo, labeling.num_vertices, multi_edges)
+    adjacency = from_coo(
+        coo, labeling.num_vertices, multi_edges,
+        report_conflicts=_warn_about_conflicts if is_default else None,
+    )  # fmt: skip
     if is_summed:
         weight_sums.check_merged_weights(adjacency, labeling)
     num_edges = adjacency.neighbors.size
@@ -360,6 +440,16 @@ def build_graph(
         num_loops_dropped=num_rows - num_kept,
         num_edges=num_edges,
     )
+
+
+def _warn_about_conflicts(count: int) -> None:
+    """Warn that the default policy has dropped weights of parallel edges."""
+    if count:
+        warn(
+            f"{count:,} rows were merged into parallel edges of another weight, which is that of "
+            "the first row; choose it by multi_edges='first', or 'sum', 'min', 'max' or 'keep'",
+            WeightWarning,
+        )
 
 
 def _check_vertices(

@@ -1,4 +1,4 @@
-"""Arguments that name vertices, or give values of some, converted to vertex ids."""
+"""Arguments that name vertices: those of a `Graph` to build, and vertex ids of those of a graph."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from typing import Any
 import numpy as np
 
 from .. import frames
-from ..device import Array
+from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, format_value
-from ..validation import reject
+from ..validation import check_vertex_count, reject
 from .vertex_names import Labeling
-
-MAX_SUMMABLE = 2.0**900  # as many values as there may be sum to less than the largest double
 
 
 def resolve_vertices(labeling: Labeling, vertices: Any, parameter: str = "source") -> Array:
     """Return the ids of the vertices that a caller names: int32, ascending, each once.
+
+    The parameters and errors are those of `find_vertices`.
+    """
+    ids = find_vertices(labeling, vertices, parameter)
+    return ids if ids.size == 1 else labeling.xp.unique(ids)
+
+
+def find_vertices(labeling: Labeling, vertices: Any, parameter: str) -> Array:
+    """Return the ids of the vertices that a caller names: int32, in the order of the argument.
 
     Parameters
     ----------
@@ -34,18 +41,47 @@ def resolve_vertices(labeling: Labeling, vertices: Any, parameter: str = "source
     GraphError
         If no vertex is named, one is not in the graph, or the argument cannot name any.
     """
+    table, columns = tabulate_vertices(labeling, vertices, parameter)
+    return find_ids(labeling, table, columns, parameter)
+
+
+def tabulate_vertices(
+    labeling: Labeling, vertices: Any, parameter: str
+) -> tuple[Any, Sequence[str]]:
+    """Return a table of the vertices that a caller names, and its name columns.
+
+    The parameters and errors are those of `find_vertices`.
+    """
     vertices = frames.compute_if_dask(vertices)
     if frames.is_frame(vertices):
         _, table = frames.normalize_frame(vertices)
     else:
         table = _tabulate(labeling, vertices, parameter)
-    ids = labeling.ids(table, parameter, _name_columns(labeling, table))
+    return table, find_name_columns(labeling, table)
+
+
+def find_ids(labeling: Labeling, table: Any, columns: Sequence[str], parameter: str) -> Array:
+    """Return the ids of the vertices in the rows of a table of `tabulate_vertices`."""
+    ids = labeling.ids(table, parameter, columns)
     if not ids.size:
         raise GraphError("{parameter} is empty; name at least one vertex", parameter=parameter)
-    return ids if ids.size == 1 else labeling.xp.unique(ids)
+    return ids
 
 
-def _name_columns(labeling: Labeling, table: Any) -> Sequence[str]:
+def is_one_vertex(labeling: Labeling, vertices: Any) -> bool:
+    """Return whether an argument as of `find_vertices` names a vertex, and no list of vertices."""
+    if isinstance(vertices, tuple):
+        return len(labeling.names.labels) > 1
+    return _is_scalar(vertices)
+
+
+def _is_scalar(vertices: Any) -> bool:
+    is_sized = hasattr(vertices, "__len__") or isinstance(vertices, Iterator)
+    is_sized |= frames.is_frame(vertices) or frames.is_dask(vertices)
+    return isinstance(vertices, (str, bytes)) or not is_sized or getattr(vertices, "ndim", 1) == 0
+
+
+def find_name_columns(labeling: Labeling, table: Any) -> Sequence[str]:
     """Return the name columns of a table: called as in results or, if several, as in edges."""
     labels, source_columns = labeling.names.labels, labeling.source_columns
     columns = set(frames.column_names(table))
@@ -67,8 +103,7 @@ def _tabulate(labeling: Labeling, vertices: Any, parameter: str) -> dict[str, An
         vertices = list(vertices[: labeling.num_vertices + 1])
     elif isinstance(vertices, (Set, ValuesView, Iterator)):
         vertices = list(vertices)
-    is_scalar = isinstance(vertices, (str, bytes)) or not hasattr(vertices, "__len__")
-    if is_scalar or getattr(vertices, "ndim", 1) == 0:
+    if _is_scalar(vertices):
         is_boxed = isinstance(vertices, np.ndarray) and vertices.dtype.kind in "OT"
         vertices = [vertices.item() if is_boxed else vertices]
     if len(labels) == 1:
@@ -118,126 +153,70 @@ def _mixed_sign_rows(table: Mapping[str, Any]) -> tuple[int, ...]:
     return ()
 
 
-def resolve_vertex_values(labeling: Labeling, values: Any, parameter: str) -> Array:
-    """Return a caller's values by id, 0 for vertices without one; see `read_vertex_values`."""
-    ids, array = read_vertex_values(labeling, values, parameter)
-    by_id = labeling.xp.zeros(labeling.num_vertices)
-    by_id[ids] = array
-    return by_id
-
-
-def read_vertex_values(labeling: Labeling, values: Any, parameter: str) -> tuple[Array, Array]:
-    """Return the ids of some vertices and a caller's values, scaled to a sum of 1.
+def check_vertex_range(vertices: Any, num_columns: int) -> Any:
+    """Return `vertices` with a count as a range; check a range, and leave anything else alone.
 
     Parameters
     ----------
-    labeling : Labeling
-    values : frame or dict
-        A frame of the graph's name columns (`vertex`, or as in `resolve_vertices`) and one column
-        of values, whatever it is called; or a dict from vertex to value.
-    parameter : str
-        Name of the parameter, for messages.
-
-    Returns
-    -------
-    ids : int32 array
-    values : float64 array
+    vertices : int, range or object
+    num_columns : int
+        Number of columns that name a vertex.
 
     Raises
     ------
     GraphError
-        If a vertex is absent or given twice, a value is negative, NaN or infinite, or none is above
-        0; the error has the row.
+        A range has a step or a negative end, is too long, or stands for names of several columns.
     """
-    xp, values = labeling.xp, frames.compute_if_dask(values)
-    if isinstance(values, Mapping) and not any(_is_column(each) for each in values.values()):
-        values = _tabulate_values(values, labeling.names.labels, parameter)
-    if not frames.is_frame(values):
-        kind = f"{type(values).__module__}.{type(values).__name__}"
-        raise GraphError(
-            f"{{parameter}} is a {kind}; give a dict of values by vertex (a Series has "
-            ".to_dict()), or a frame with the vertex names and one column of values",
-            parameter=parameter,
-        )
-    _, table = frames.normalize_frame(values)
-    names, columns = _name_columns(labeling, table), frames.column_names(table)
-    others = [name for name in columns if name not in names]
-    if len(others) != 1 and set(names) <= set(columns):
-        raise GraphError(
-            f"{{parameter}} needs the columns {', '.join(map(str, names))} and one of values; it "
-            f"has {', '.join(map(str, columns))}",
-            parameter=parameter,
-        )
-    ids = labeling.ids(table, parameter, names)
-    array = frames.to_device(frames.get_column(table, others[0], "values", parameter), xp)
-    if not isinstance(array, (np.ndarray, xp.ndarray)) or array.dtype.kind not in "iuf":
-        raise GraphError(
-            "{parameter}: {column} holds text; it must hold numbers",
-            parameter=parameter,
-            column=others[0],
-        )
-    if len(array) != len(ids):
-        raise GraphError(
-            f"{{parameter}} has {len(ids)} vertices and {len(array)} values", parameter=parameter
-        )
-    with np.errstate(over="ignore"):  # what is beyond double precision is refused as infinite
-        array = xp.asarray(array, dtype=xp.float64)
-    is_invalid = ~(array >= 0) | (array == np.inf)
-    if bool(is_invalid.any()):
-        row = int(is_invalid.argmax())
-        raise GraphError(
-            f"{{parameter}}: the value in row {{row}} is {float(array[row])}; it must be finite "
-            "and not negative",
-            parameter=parameter,
-            column=others[0],
-            row=row,
-            value=float(array[row]),
-        )
-    sorted_ids = xp.sort(ids)
-    repeated = sorted_ids[1:][sorted_ids[1:] == sorted_ids[:-1]]
-    if repeated.size:
-        raise GraphError(
-            "{parameter}: the vertex in row {row} is given more than once",
-            parameter=parameter,
-            row=int((ids == repeated[0]).argmax()),
-        )
-    largest = float(array.max()) if array.size else 0.0
-    if not largest:
-        raise GraphError(
-            "{parameter}: the values sum to 0.0; at least one must be above 0", parameter=parameter
-        )
-    if largest > MAX_SUMMABLE:  # their sum may be infinite
-        array = array / largest
-    return ids, array / float(array.sum())
-
-
-def _is_column(values: Any) -> bool:
-    return hasattr(values, "__len__") and not isinstance(values, str)
-
-
-def _tabulate_values(
-    values: Mapping[Any, Any], labels: Sequence[str], parameter: str
-) -> dict[str, Any]:
-    if not values:
-        raise GraphError(
-            "{parameter} is empty; name at least one vertex, or leave it out", parameter=parameter
-        )
-    if len(labels) > 1:
-        raise GraphError(
-            f"{{parameter}} must be a frame: vertices are named by {', '.join(labels)}",
-            parameter=parameter,
-        )
-    array = np.empty(len(values))
-    for row, (vertex, value) in enumerate(values.items()):
-        try:
-            array[row] = float(value)
-        except (TypeError, ValueError, OverflowError):
+    if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
+        vertices = range(int(vertices)) if vertices >= 0 else vertices
+    if isinstance(vertices, range):
+        if num_columns > 1:
             raise GraphError(
-                f"{{parameter}} must be a frame with the column {labels[0]!r} and one of values, "
-                f"or a dict from vertex to number; the value of {format_value(vertex)} is "
-                f"{format_value(value)}",
-                parameter=parameter,
-                row=row,
-                value=value,
-            ) from None
-    return {labels[0]: list(values), "value": array}
+                f"vertices={format_value(vertices)} names vertices by integers, and {num_columns} "
+                "columns name them in the edges; pass a frame of these columns",
+                parameter="vertices",
+                value=vertices,
+            )
+        if vertices.start < 0 or vertices.step != 1 or vertices.stop < 0:
+            raise GraphError(
+                f"vertices={format_value(vertices)} must be range(n) or range(start, stop), for "
+                "single integer names",
+                parameter="vertices",
+                value=vertices,
+            )
+        check_vertex_count(vertices.stop - vertices.start, f"vertices={format_value(vertices)}: ")
+    return vertices
+
+
+def check_vertices(
+    vertices: Any, num_columns: int, labels: Sequence[str], xp: ArrayModule
+) -> range | list | None:
+    """Return the argument `vertices` of `Graph` as a range or as a list of name columns."""
+    if vertices is None:
+        return None
+    vertices = check_vertex_range(vertices, num_columns)
+    if isinstance(vertices, range):
+        if vertices.start:
+            return [xp.arange(vertices.start, vertices.stop)]
+        return vertices
+    is_scalar = isinstance(vertices, bytes) or not hasattr(vertices, "__len__")
+    if isinstance(vertices, str) or (is_scalar and not hasattr(vertices, "__arrow_c_stream__")):
+        reject("vertices", vertices, "it can be a count, range(n), or names")
+    if frames.is_frame(vertices):
+        _, table = frames.normalize_frame(vertices)
+        columns = frames.column_names(table)
+        names = labels if set(labels) <= set(columns) else columns[:num_columns]
+    elif num_columns == 1:  # the names themselves
+        table, columns, names = {"vertices": vertices}, ["vertices"], ["vertices"]
+    else:
+        raise GraphError(
+            f"vertices must be a frame of the {num_columns} columns {', '.join(labels)}",
+            parameter="vertices",
+        )
+    if len(names) < num_columns:
+        raise GraphError(
+            f"vertices must have the columns {', '.join(labels)}; it has {columns}",
+            parameter="vertices",
+        )
+    arrays = [frames.get_column(table, name, "vertex", "vertices") for name in names]
+    return [frames.to_device(values, xp) for values in arrays]

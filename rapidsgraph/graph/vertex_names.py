@@ -77,6 +77,28 @@ class VertexNames:
         columns.append(_take(self.distinct[0], positions, xp))
         return dict(zip(self.labels, columns[::-1], strict=True))
 
+    def select(self, ids: Array, xp: ArrayModule) -> VertexNames:
+        """Return the names of some vertices as those of all vertices of another graph.
+
+        Parameters
+        ----------
+        ids : int32 array
+            Ascending, each once.
+        xp : module
+            NumPy or CuPy.
+        """
+        if self.distinct[0] is None:
+            return VertexNames(self.labels, [ids.astype(self.dtype)], ids.size)
+        positions, distinct, pairs = ids, [], []
+        for values, packed in zip(self.distinct[:0:-1], self.pairs[::-1], strict=True):
+            before, within = packed[positions] // len(values), packed[positions] % len(values)
+            positions, kept = xp.unique(before), xp.unique(within)
+            before, within = xp.searchsorted(positions, before), xp.searchsorted(kept, within)
+            pairs.append(before.astype(xp.int64) * kept.size + within)
+            distinct.append(_take(values, kept, xp))
+        distinct.append(_take(self.distinct[0], positions, xp))
+        return VertexNames(self.labels, distinct[::-1], ids.size, pairs[::-1])
+
     def ids(self, columns: Sequence[Column], xp: ArrayModule, parameter: str) -> Array:
         """Return the int32 ids of named vertices.
 
@@ -104,7 +126,7 @@ class VertexNames:
             names = tuple(_item(values, row) for values in columns)
             name = names[0] if len(names) == 1 else names
             raise VertexNotFoundError(
-                f"{{parameter}}: vertex {name!r} is not in the graph",
+                f"{{parameter}}: vertex {format_value(name)} is not in the graph",
                 parameter=parameter,
                 row=row,
                 value=name,
@@ -276,12 +298,14 @@ def check_names(values: Column, column: Any = None, parameter: str | None = None
     """Raise GraphError if names, in a column or an argument, are numbers but not integers."""
     if not len(values) or getattr(values.dtype, "kind", "O") != "f":
         return
-    problem = "a vertex name is missing (NaN) in row {row} of {column}"
-    check_present(values, problem, column=column, parameter=parameter)
+    hint = "drop such rows, then use .astype('int64')"
+    problem = f"a vertex name is missing (NaN) in row {{row}}, {{column}}; {hint}"
+    check_present(values, problem, column=column, parameter=parameter, hint=hint)
     row, value = _find_fraction(values)
+    hint = ".astype('int64') or .astype('str')" if value.is_integer() else ".astype('str')"
     raise VertexTypeError(
         f"vertex names must be integers or text; {{column}} has type {values.dtype}, such as "
-        f"{format_value(value)} in row {{row}}; use .astype('int64') or .astype('str')",
+        f"{format_value(value)} in row {{row}}; use {hint}",
         expected="integer",
         parameter=parameter,
         column=column,
@@ -306,7 +330,7 @@ def as_integers(values: Column, parameter: str, label: str | None = None) -> Arr
     check_present(values, "{parameter} has no value in row {row}", parameter=parameter)
     row, value = _find_fraction(values) if kind == "f" else (0, _item(values, 0))
     where = " in row {row}" if len(values) > 1 else ""
-    hint = "; use .astype('int64')" if kind == "f" else ""
+    hint = "; use .astype('int64')" if kind == "f" and value.is_integer() else ""
     raise VertexTypeError(
         f"{{parameter}}{_format_label(label)}: {format_value(value)}{where} is "
         f"{f'of type {values.dtype}' if kind == 'f' else 'text'}, but the vertex names of this "
@@ -331,8 +355,8 @@ def check_text(values: Column, parameter: str, label: str | None = None) -> None
     """Raise GraphError if an argument's names are numbers; parameters as of `as_integers`."""
     if device.is_array(values) and len(values):
         raise VertexTypeError(
-            f"{{parameter}}{_format_label(label)}: {_item(values, 0)!r} is a number, but the "
-            "vertex names of this graph are text",
+            f"{{parameter}}{_format_label(label)}: {format_value(_item(values, 0))} is a number, "
+            "but the vertex names of this graph are text",
             expected="text",
             parameter=parameter,
             column=label,

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import device
 from ..device.arrays import Array
-from ..errors import GraphError
+from ..errors import GraphError, format_value
 from .csr import Adjacency, row_indices
 from .vertex_names import Labeling
 
@@ -66,8 +66,8 @@ def merged_weight_error(labeling: Labeling, *endpoints: int) -> GraphError:
     """Return the error for parallel edges whose weights sum to infinity, by vertex ids."""
     names = tuple(labeling.name_of(vertex) for vertex in endpoints)
     return GraphError(
-        f"multi_edges='sum': the weights of the edges between {names[0]!r} and {names[1]!r} sum to "
-        f"more than {LIMIT}",
+        f"the weights of the edges between {format_value(names[0])} and {format_value(names[1])} "
+        f"sum to more than {LIMIT}",
         parameter="multi_edges",
         value=names,
     )
@@ -92,7 +92,8 @@ def check_out_weights(out_weights: Array, labeling: Labeling, order: Array | Non
 def out_weight_error(name: Any) -> GraphError:
     """Return the error for a vertex whose edges have weights that sum to infinity."""
     return GraphError(
-        f"the weights of the edges that leave vertex {name!r} sum to more than {LIMIT}", value=name
+        f"the weights of the edges that leave vertex {format_value(name)} sum to more than {LIMIT}",
+        value=name,
     )
 
 
@@ -143,4 +144,6 @@ def check_reached_distances(distances: Array, order: Array, labeling: Labeling) 
 
 def distance_error(name: Any) -> GraphError:
     """Return the error for a vertex at a distance that double precision cannot hold."""
-    return GraphError(f"the distance to vertex {name!r} is more than {LIMIT}", value=name)
+    return GraphError(
+        f"the distance to vertex {format_value(name)} is more than {LIMIT}", value=name
+    )

@@ -1,6 +1,7 @@
 """Read and write files: edge lists, values of vertices, results, and arrays in Arrow files."""
 
 from .edge_files import (
+    choose_weight_column,
     column_names,
     declared_vertices,
     measure_text,
@@ -13,6 +14,7 @@ from .writers import check_writable, write_frame
 
 __all__ = [
     "check_writable",
+    "choose_weight_column",
     "column_names",
     "declared_vertices",
     "measure_text",

@@ -14,6 +14,7 @@ first use.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -24,7 +25,14 @@ from .. import device as devices
 from ..device import Device
 from ..errors import GraphError, InsufficientMemoryError, MissingColumnError
 from ..frames import Frame
-from ..validation import check_path
+from ..validation import (
+    DEFAULT_WEIGHT,
+    as_list,
+    check_path,
+    choose_weight,
+    is_default_weight,
+    suggest_parameters,
+)
 from .columnar_files import Arrow, Parquet
 from .matrix_market import Matrix
 from .tables import (
@@ -34,18 +42,23 @@ from .tables import (
     format_of,
     read_errors,
     select_columns,
+    weight_errors,
 )
 from .text_files import Text
 
 Table = Parquet | Arrow | Text
+CSV_CALLS = {  # options of other readers: here, formats are detected
+    name: f"pandas.read_csv(path, {name}=...)" for name in ("sep", "header", "dtype", "comment")
+}
 
 
+@functools.partial(suggest_parameters, other_calls=CSV_CALLS)
 def read_edges(
     path: str | os.PathLike[str],
     *,
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
-    weight: str | None = None,
+    weight: str | None = DEFAULT_WEIGHT,
     device: Device = "auto",
 ) -> Frame:
     r"""Read an edge list into a frame.
@@ -58,16 +71,17 @@ def read_edges(
         Columns of the vertex names of sources and destinations, by default ``"source"`` and
         ``"destination"``. Lists if several columns form a name. A file without a header has
         the columns ``source``, ``destination``, ``weight``, ``column4`` and so on.
-    weight : str, optional
-        Column of weights. By default no weights are read.
+    weight : str or None, default "weight"
+        Column of weights. The column `weight` is read if it exists; any other one must exist. None
+        reads no weights.
     device : {"auto", "cpu", "gpu"}
         Device of the frame. ``"auto"`` is the GPU if one works.
 
     Returns
     -------
     pandas.DataFrame or cudf.DataFrame
-        One row per edge, columns ``source``, ``destination`` and, if requested, ``weight``. If
-        `source` or `destination` is a list, all columns keep their names.
+        One row per edge, columns ``source``, ``destination`` and, if there are weights, ``weight``.
+        If `source` or `destination` is a list, all columns keep their names.
 
     Raises
     ------
@@ -99,10 +113,10 @@ def read_edges(
     with read_errors(file_path):
         file = open_table(file_path, POSITIONAL)
         columns = select_columns(file.names, file_path, source, destination, weight)
-        ids = columns.ids
-        return _read_frame(
-            file, file_path, columns.groups, ids, columns.weights, device, columns.names
-        )
+        with weight_errors(columns.weights):
+            return _read_frame(
+                file, file_path, columns.groups, columns.ids, columns.weights, device, columns.names
+            )
 
 
 def read_vertex_values(
@@ -148,6 +162,7 @@ def read_vertex_values(
         return _read_frame(file, file_path, [[name] for name in names], names, others, device)
 
 
+@functools.partial(suggest_parameters, other_calls=CSV_CALLS)
 def read_vertices(
     path: str | os.PathLike[str],
     *,
@@ -278,6 +293,22 @@ def column_names(path: str | os.PathLike[str]) -> list[str]:
     file_path = check_path(path)
     with read_errors(file_path):
         return open_table(file_path, POSITIONAL).names
+
+
+def choose_weight_column(
+    path: str | os.PathLike[str],
+    weight: str | None,
+    source: str | Sequence[str] | None = None,
+    destination: str | Sequence[str] | None = None,
+) -> str | None:
+    """Return the column that `read_edges` reads weights from, or None.
+
+    Only the default column is looked for in the file; parameters are those of `read_edges`.
+    """
+    if not is_default_weight(weight):
+        return weight
+    endpoints = [*as_list(source or "source"), *as_list(destination or "destination")]
+    return choose_weight(weight, column_names(path), endpoints)
 
 
 def read_edge_metadata(

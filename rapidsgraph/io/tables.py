@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .. import frames
 from ..atomic import is_no_space
 from ..errors import GraphError, MissingColumnError
-from ..validation import as_list
+from ..validation import DEFAULT_WEIGHT, FILE_WEIGHT_HINT, as_list, choose_weight
 
 POSITIONAL = ["source", "destination", "weight"]  # columns of a file without a header
 
@@ -198,6 +198,7 @@ def select_columns(
             path=path,
             parameter="destination",
         )
+    weight = choose_weight(weight, column_names, [*sources, *destinations])
     weights = [] if weight is None else [_check_column(column_names, path, weight, "weight")]
     if sources == destinations or {*weights} & {*sources, *destinations}:
         raise GraphError(
@@ -207,6 +208,20 @@ def select_columns(
         )
     is_renamed = not any(isinstance(value, list | tuple) for value in (source, destination))
     return ColumnSelection(sources, destinations, weights, is_renamed)
+
+
+@contextlib.contextmanager
+def weight_errors(weights: list[str]) -> Iterator[None]:
+    """Say in errors about the default column of weights how to ignore it.
+
+    `weights` is that of a `ColumnSelection`.
+    """
+    try:
+        yield
+    except GraphError as error:
+        if error.column != DEFAULT_WEIGHT or weights != [DEFAULT_WEIGHT]:
+            raise
+        raise error.with_hint(FILE_WEIGHT_HINT) from None
 
 
 def _check_column(column_names: Sequence[str], path: Path, name: Any, parameter: str) -> str:

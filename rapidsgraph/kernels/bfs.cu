@@ -6,7 +6,8 @@
 //
 // Adjacency lists are by source (offsets, neighbors) and, for the bottom-up direction, by
 // destination (in_*); both are ascending. The caller sets distances to -1, predecessors to
-// NO_VERTEX, and counters and arrived_blocks to 0.
+// NO_VERTEX, and counters and arrived_blocks to 0. If there are targets, the search ends with the
+// level in which the last of them is reached.
 //
 // Entries: search, expand_bottom_up. Frontiers in the shared memory of a few blocks are not from
 // the papers below.
@@ -26,9 +27,23 @@
 #define MAX_TEAM_ARCS 65536      // arcs of the first frontier of a team, at most
 #define MIN_IMBALANCE 64         // vertices of one block from which a team checks its balance
 
-// How a team ends: with an empty frontier or at the depth limit (DONE), or with a frontier in the
-// queue of the next round (QUEUED), from which vertices are missing if shared memory was exceeded.
+// How a team ends: with an empty frontier, at the depth limit or with all targets reached (DONE),
+// or with a frontier in the queue of the next round (QUEUED), from which vertices are missing if
+// shared memory was exceeded.
 enum Ending { DONE, QUEUED };
+
+// Whether there are targets, and all have distances up to `level`. All blocks agree: those ahead of
+// others only write larger distances. All threads of a block call it.
+__device__ __forceinline__ bool are_reached(long long num_targets, const int *targets,
+                                            const int *distances, long long level) {
+  if (num_targets == 0) return false;
+  bool is_unreached = false;
+  for (long long index = threadIdx.x; index < num_targets; index += blockDim.x) {
+    const int distance = __ldcg(distances + targets[index]);
+    is_unreached |= distance < 0 || distance > level;
+  }
+  return !__syncthreads_or(is_unreached);
+}
 
 // Barrier of the blocks of a team, which also sums their numbers of new vertices and tells whether
 // a block wants to leave the team. A word has, from its lowest bit on, sums since the launch:
@@ -65,13 +80,11 @@ struct TeamBarrier {
 // the vertices that it reached first, without a queue in global memory; a team of one block needs
 // no barrier. report becomes {level, ending, arcs of new vertices, total levels, round in which
 // vertices did not fit}.
-__device__ __forceinline__ void expand_locally(int team, const int *queue, int num_queued,
-                                               long long level, long long depth_limit,
-                                               bool with_predecessors, const long long *offsets,
-                                               const int *neighbors, int *distances,
-                                               int *predecessors, int *next_queue,
-                                               Counters *next_counters, long long round,
-                                               long long *report, TeamBarrier &barrier) {
+__device__ __forceinline__ void expand_locally(
+    int team, const int *queue, int num_queued, long long level, long long depth_limit,
+    bool with_predecessors, long long num_targets, const int *targets, const long long *offsets,
+    const int *neighbors, int *distances, int *predecessors, int *next_queue,
+    Counters *next_counters, long long round, long long *report, TeamBarrier &barrier) {
   extern __shared__ __align__(8) unsigned char shared[];
   __shared__ int lengths[3], exit_flags[3], out_index;  // of a level, triple-buffered
   u64 *lists = (u64 *)shared;                           // start << 16 | degree, two frontiers
@@ -196,6 +209,7 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int n
       ending = QUEUED;
       break;
     }
+    if (are_reached(num_targets, targets, distances, level)) break;
   }
 
   if (ending == QUEUED) {
@@ -225,10 +239,11 @@ __device__ __forceinline__ void expand_locally(int team, const int *queue, int n
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     search(long long num_vertices, long long num_arcs, long long depth_limit, long long bottom_up,
            long long with_predecessors, long long num_sources, const int *sources,
-           const long long *offsets, const int *neighbors, const long long *in_offsets,
-           const int *in_neighbors, int *distances, int *predecessors, int *queues,
-           long long *chunks, unsigned int *frontier_bits, long long *counters,
-           unsigned long long *arrived_blocks, long long *state) {
+           long long num_targets, const int *targets, const long long *offsets,
+           const int *neighbors, const long long *in_offsets, const int *in_neighbors,
+           int *distances, int *predecessors, int *queues, long long *chunks,
+           unsigned int *frontier_bits, long long *counters, unsigned long long *arrived_blocks,
+           long long *state) {
   __shared__ int buffers[COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id();
   const long long words = (num_vertices + WARP - 1) / WARP,
@@ -278,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     end_round();
   }
 
-  while (level < depth_limit) {
+  while (level < depth_limit && !are_reached(num_targets, targets, distances, level)) {
     const Counters *round_counters = counters_of(counters, round);
     const long long num_queued = __ldcg(&round_counters->num_queued),
                     num_chunks = __ldcg(&round_counters->num_chunks);
@@ -333,7 +348,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
         num_new = __ldcg(&counters_of(counters, round)->num_found);
         unexplored -= __ldcg(&counters_of(counters, round)->num_arcs);
       } while (num_new > 0 && level < depth_limit &&
-               !(num_new < before && num_new < num_vertices / BFS_BETA));
+               !(num_new < before && num_new < num_vertices / BFS_BETA) &&
+               !are_reached(num_targets, targets, distances, level));
       // Few vertices are left, so the size of the frontier no longer predicts the work.
       may_pull = false;
       collect();
@@ -345,8 +361,9 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       Next next = begin_round();
       if (blockIdx.x < team)
         expand_locally(team, queue, (int)num_queued, level, depth_limit,
-                       with_predecessors && !bottom_up, offsets, neighbors, distances, predecessors,
-                       next.queue.queue, next.counters, round + 1, report, barrier);
+                       with_predecessors && !bottom_up, num_targets, targets, offsets, neighbors,
+                       distances, predecessors, next.queue.queue, next.counters, round + 1, report,
+                       barrier);
       end_round();
       level = __ldcg(report);
       if (__ldcg(report + 1) == DONE) break;

@@ -8,7 +8,7 @@ import numpy as np
 from numba import prange
 
 from .constants import BFS_ALPHA, BFS_BETA, NO_VERTEX
-from .intrinsics import prefetch
+from .intrinsics import add_at, prefetch
 from .jit import parallel, serial
 
 NUM_BLOCKS = 64
@@ -150,6 +150,14 @@ def _collect(vertices, bits, queue):
     return tail
 
 
+@serial
+def _count_reached(count, num_targets, targets, keys):
+    """Return how many of the first targets are reached, of which `count` are known to be."""
+    while count < num_targets and keys[targets[count]] != UNREACHED_KEY:
+        count += 1
+    return count
+
+
 @parallel
 def _clear(keys):
     for index in prange(keys.size):
@@ -176,6 +184,8 @@ def search(
     with_predecessors,
     num_sources,
     sources,
+    num_targets,
+    targets,
     offsets,
     neighbors,
     in_offsets,
@@ -204,7 +214,11 @@ def search(
         keys[sources[index]] = np.uint64(NO_VERTEX)
         queue[index] = sources[index]
     first, last, level, unexplored = 0, num_sources, 0, num_arcs
+    num_reached = 0
     while last > first and level < depth_limit:
+        num_reached = _count_reached(num_reached, num_targets, targets, keys)
+        if 0 < num_targets == num_reached:
+            break
         frontier = _degrees(first, last, queue, offsets) if bottom_up else 0
         if bottom_up and frontier * BFS_ALPHA > unexplored and frontier > num_vertices // 64:
             _mark(num_vertices, level, keys, current_bits)
@@ -224,7 +238,10 @@ def search(
                 unexplored -= counts[NUM_BLOCKS:].sum()
                 current_bits, next_bits = next_bits, current_bits
                 level += 1
-                if num_new < before and num_new * BFS_BETA < num_vertices:
+                num_reached = _count_reached(num_reached, num_targets, targets, keys)
+                if (num_new < before and num_new * BFS_BETA < num_vertices) or (
+                    0 < num_targets == num_reached
+                ):
                     break
             first, last = 0, _collect(num_vertices, current_bits, queue)
             bottom_up = 0  # few vertices are left, so the frontier predicts little
@@ -262,9 +279,8 @@ def expand_bottom_up(
     predecessors,
     num_new,
 ):
-    num_reached = 0
     for block_ in prange(NUM_BLOCKS):
-        block = np.int64(block_)
+        block, num_reached = np.int64(block_), 0
         for vertex_ in range(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
@@ -281,4 +297,4 @@ def expand_bottom_up(
                         predecessors[vertex] = neighbor
                     num_reached += 1
                     break
-    num_new[0] += num_reached
+        add_at(num_new, np.uint64(0), num_reached)

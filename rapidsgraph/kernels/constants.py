@@ -25,6 +25,11 @@ NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31
 
 # PageRank
 PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums
+# Propagation blocking
+PAGERANK_BLOCK_CHUNK = 512  # most entries of a row that one warp sums
+PAGERANK_LANE_ENTRIES = 4  # contiguous entries of a lane
+PAGERANK_MAX_TILES = 4096  # tiles, including the tail
+PAGERANK_VECTOR = 4  # values that are copied at once: 16 bytes
 
 # BFS and SSSP
 FRONTIER_CHUNK = 2048  # arcs of a long adjacency list that one block expands at a time

@@ -7,15 +7,13 @@ the two to float64.
 import numba
 import numpy as np
 
-from .jit import compiled, parallel
-
-inline = compiled(inline="always")
+from .jit import parallel, serial
 
 LOW_WORD = 0xFFFFFFFF
 UNIT = 2.0**-53
 
 
-@inline
+@serial
 def _random_bits(key, draw):
     bits = np.uint64(key)
     bits += (np.uint64(draw) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -24,12 +22,12 @@ def _random_bits(key, draw):
     return bits ^ (bits >> np.uint64(31))
 
 
-@inline
+@serial
 def _upper_bits(key, draw):
     return np.int64(_random_bits(key, draw) >> np.uint64(11))
 
 
-@inline
+@serial
 def _pack(source, destination):
     return (np.int64(source) << 32) | np.int64(destination)
 
@@ -93,7 +91,7 @@ def draw_cliques(num_cliques, max_clique, key, sizes):
         sizes[clique] = 1 + np.int64(_random_bits(key, clique) >> np.uint64(1)) % max_clique
 
 
-@inline
+@serial
 def _bridge_end(bridge, clique, cliques, key, threshold, starts):
     endpoint = np.int64(-1)
     if _upper_bits(key, 3 * bridge) < threshold:

@@ -1,8 +1,11 @@
 """Operations that Numba lacks: prefetching, atomic operations and the high half of a product.
 
+They are the instructions llvm.prefetch, cmpxchg and atomicrmw of LLVM [1]_, and a multiplication of
+128 bits.
+
 References
 ----------
-.. [1] LLVM Language Reference Manual, llvm.prefetch, cmpxchg and atomicrmw.
+.. [1] LLVM Language Reference Manual. https://llvm.org/docs/LangRef.html
 """
 
 from llvmlite import ir
@@ -86,3 +89,14 @@ def high_product(typing, one, other):
         return builder.trunc(high, ir.IntType(64))
 
     return types.uint64(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def bit_length(typing, value):
+    """Return the number of bits of a uint64 without leading zeros."""
+
+    def generate(context, builder, signature, arguments):
+        zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+        return builder.sub(ir.Constant(ir.IntType(64), 64), zeros)
+
+    return types.int64(types.uint64), generate

@@ -14,36 +14,54 @@ import os
 import pickle
 import platform
 import stat
-import sys
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
+from numba import types
 from numba.core import caching, config, serialize
 from numba.core.compiler import CompileResult
 
 from ..atomic import remove_leftovers, temporary_path
+from ..errors import warn
+from .outline import outline
 
 MAGIC = b"rapidsgraph kernel 1\n"
 DIGEST_BYTES = hashlib.sha256().digest_size
 SUFFIX = ".kernel"
+OUTLINE_VERSIONS = {(0, 68)}  # of Numba, whose internals `outline` uses
 
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that applies numba.njit without the GIL, cached by `KernelCache`."""
+def serial(function: Callable[..., Any], **more_options: Any) -> Any:
+    """Compile a kernel by numba.njit without the GIL, cached by `KernelCache`.
 
-    def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(nogil=True, **options)(function)
-        dispatcher._cache = KernelCache(function)  # replaces the cache of `cache=True`
-        return dispatcher
+    Calls from other kernels share the code of a signature: Numba would compile a variant for
+    constants, which inlined code does not need. Code for callers in C is left out.
+    """
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **more_options}
+    dispatcher = numba.njit(**options)(function)
+    dispatcher._cache = KernelCache(function)  # replaces the cache of `cache=True`
+    get_call_template = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda arguments, keywords: get_call_template(
+        [types.unliteral(argument) for argument in arguments], keywords
+    )
+    return dispatcher
 
-    return decorate
 
+def parallel(function: FunctionType) -> Any:
+    """Compile a kernel like `serial`, and run its ``prange`` loops on all threads.
 
-parallel, serial = compiled(parallel=True), compiled()
+    The source of the kernel is read only if the cache does not have its code. Numba compiles the
+    loops itself in versions that `outline` has not been tested with.
+    """
+    if numba.version_info.short not in OUTLINE_VERSIONS:
+        return serial(function, parallel=True)
+    dispatcher = serial(function)
+    dispatcher._compiler._get_implementation = lambda *_: outline(function)
+    return dispatcher
 
 
 class KernelCacheWarning(UserWarning):
@@ -210,17 +228,21 @@ def write_folder() -> Path | None:
     return None
 
 
+def entries(folder: Path) -> list[Path]:
+    """Return the paths of the cache files in a folder."""
+    return sorted(folder.glob(f"*{SUFFIX}"))
+
+
 def damaged_entries() -> list[Path]:
     """Return the paths of cache files that are damaged."""
     damaged = []
-    for folder in folders():
-        for path in sorted(folder.glob(f"*{SUFFIX}")):
-            try:
-                read_entry(path)
-            except ValueError:
-                damaged.append(path)
-            except OSError:
-                continue
+    for path in (path for folder in folders() for path in entries(folder)):
+        try:
+            read_entry(path)
+        except ValueError:
+            damaged.append(path)
+        except OSError:
+            continue
     return damaged
 
 
@@ -291,14 +313,4 @@ _warned: set[str] = set()
 def _warn_once(message: str) -> None:
     if message not in _warned:
         _warned.add(message)
-        warnings.warn(message, KernelCacheWarning, stacklevel=_user_level())
-
-
-def _user_level() -> int:
-    """Return the stack level of the first caller outside this package and Numba."""
-    frame, level = sys._getframe(2), 2
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(
-        ("rapidsgraph.", "numba.")
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
+        warn(message, KernelCacheWarning)

@@ -28,7 +28,7 @@
 // for GPU architectures", HiPEAC 2010. https://doi.org/10.1007/978-3-642-11515-8_10 (sliced
 // ELLPACK).
 
-#include "grid.cuh"
+#include "pagerank.cuh"
 
 #ifndef value_t
 #define value_t double
@@ -39,15 +39,6 @@
 
 #define LOADS_IN_FLIGHT 8  // contributions that a thread loads at once in long lists
 #define SLICES_PER_WARP 2  // wide slices that a warp processes at once
-
-// The PageRank of a vertex from the sum over its in-arcs.
-__device__ __forceinline__ double finish(double sum, double damping, const double *teleport,
-                                         long long num_teleports, double dangling_mass,
-                                         const double *dangling_weights,
-                                         long long num_dangling_weights, long long vertex) {
-  return damping * sum + teleport[num_teleports > 1 ? vertex : 0] +
-         dangling_mass * dangling_weights[num_dangling_weights > 1 ? vertex : 0];
-}
 
 // Kim, algorithm 1: initialize every sum by the terms that need no edge.
 extern "C" __global__ void initialize_sums(long long num_vertices, const double *teleport,

@@ -7,18 +7,12 @@ from numba import prange
 
 from .constants import NO_CLUSTER, SIMILARITY_LEVELS
 from .disjoint_sets import join
-from .intrinsics import add_at, exchange_if, high_product
+from .intrinsics import add_at, exchange_if
 from .jit import parallel, serial
+from .searches import is_at_least
 
 NUM_BLOCKS = 64
 NONE = np.int32(NO_CLUSTER)
-
-
-@serial
-def _is_at_least(square, denominator, numerator, product):
-    """Return whether square * denominator >= numerator * product; integers below 2^62."""
-    high, least = high_product(square, denominator), high_product(numerator, product)
-    return (high > least) | ((high == least) & (square * denominator >= numerator * product))
 
 
 @serial
@@ -26,7 +20,7 @@ def _similar(row, arc, neighbors, common, sizes, numerator, denominator):
     shared = np.uint64(common[np.uint64(arc)])
     other = np.uint64(sizes[np.uint64(neighbors[np.uint64(arc)])])
     product = np.uint64(sizes[np.uint64(row)]) * other
-    return _is_at_least(shared * shared, np.uint64(denominator), np.uint64(numerator), product)
+    return is_at_least(shared * shared, np.uint64(denominator), np.uint64(numerator), product)
 
 
 @serial
@@ -163,8 +157,8 @@ def attach_borders(
                 shared = np.uint64(common[np.uint64(arc)])
                 core_size = np.uint64(sizes[np.uint64(core)])
                 # common^2 / size, compared without a division
-                if _is_at_least(shared * shared, size, most * most, core_size) and (
-                    core < best or not _is_at_least(most * most, core_size, shared * shared, size)
+                if is_at_least(shared * shared, size, most * most, core_size) and (
+                    core < best or not is_at_least(most * most, core_size, shared * shared, size)
                 ):
                     best, most, size = core, shared, core_size
             nearest[row] = best

@@ -11,6 +11,7 @@ from numba import prange
 
 from .intrinsics import add_at, prefetch
 from .jit import parallel, serial
+from .searches import position
 
 NUM_BLOCKS = 64
 EMPTY = np.int32(-1)
@@ -22,18 +23,6 @@ AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
 def _is_above(degrees, vertex, other):
     degree, other_degree = degrees[np.uint64(vertex)], degrees[np.uint64(other)]
     return (other_degree > degree) | ((other_degree == degree) & (other > vertex))
-
-
-@serial
-def _position(values, start, stop, key):
-    """Return the first index in values[start:stop], ascending, that is not below `key`."""
-    while start < stop:
-        middle = (start + stop) // 2
-        if values[np.uint64(middle)] < key:
-            start = middle + 1
-        else:
-            stop = middle
-    return start
 
 
 @parallel
@@ -78,10 +67,10 @@ def _is_owner(size, vertex, other_size, other):
 def _add_to_edge(upper_offsets, upper, triangles, one, other, num_common):
     """Add to the count of the edge between two vertices, which may point either way."""
     start, stop = upper_offsets[np.uint64(one)], upper_offsets[np.uint64(one + 1)]
-    index = _position(upper, start, stop, other)
+    index = position(upper, start, stop, other)
     if index == stop or upper[np.uint64(index)] != other:
         start, stop = upper_offsets[np.uint64(other)], upper_offsets[np.uint64(other + 1)]
-        index = _position(upper, start, stop, one)
+        index = position(upper, start, stop, one)
     add_at(triangles, np.uint64(index), np.int32(num_common))
 
 
@@ -274,7 +263,7 @@ def assign_counts(
                 else:
                     start = upper_offsets[np.uint64(neighbor)]
                     stop = upper_offsets[np.uint64(neighbor + 1)]
-                    index = _position(upper_neighbors, start, stop, row)
+                    index = position(upper_neighbors, start, stop, row)
                     common[np.uint64(arc)] = triangles[np.uint64(index)] + 2
 
 
@@ -335,7 +324,7 @@ def mirror_counts(num_arcs, sources, offsets, neighbors, common):
             row, neighbor = sources[np.uint64(arc)], neighbors[np.uint64(arc)]
             if row > neighbor:
                 start, stop = offsets[np.uint64(neighbor)], offsets[np.uint64(neighbor + 1)]
-                index = _position(neighbors, start, stop, row)
+                index = position(neighbors, start, stop, row)
                 common[np.uint64(arc)] = common[np.uint64(index)]
 
 
@@ -349,7 +338,7 @@ def list_edges(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
             start, stop = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
-            first = _position(neighbors, start, stop, row)
+            first = position(neighbors, start, stop, row)
             shift = starts[np.uint64(row)] - first
             size = np.float64(sizes[np.uint64(row)])
             for arc in range(first, stop):

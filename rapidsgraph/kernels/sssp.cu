@@ -6,7 +6,8 @@
 //
 // Weights are finite and not negative. The caller sets the distances of sources, other distances to
 // infinity or a known upper bound, predecessors to NO_VERTEX, counters, marks and arrived_blocks to
-// 0, and min_distance to infinity.
+// 0, and min_distance to infinity. If there are targets, the search ends when their distances are
+// final; those of farther vertices are upper bounds then.
 //
 // Entries: shortest_paths, pull_predecessors, push_predecessors. Reference: Davidson, Baxter,
 // Garland, Owens, IPDPS 2014, https://doi.org/10.1109/IPDPS.2014.45 (near-far queues).
@@ -28,6 +29,17 @@ __device__ __forceinline__ double lower(double *address, double value) {
       (long long)atomicMin((u64 *)address, (u64)__double_as_longlong(value)));
 }
 
+// Whether there are targets, and all are nearer than `bound`. No block writes distances meanwhile.
+// All threads of a block call it.
+__device__ __forceinline__ bool are_settled(long long num_targets, const int *targets,
+                                            const double *distances, double bound) {
+  if (num_targets == 0) return false;
+  bool is_unsettled = false;
+  for (long long index = threadIdx.x; index < num_targets; index += blockDim.x)
+    is_unsettled |= !(__ldcg(distances + targets[index]) < bound);
+  return !__syncthreads_or(is_unsettled);
+}
+
 // Relax all paths from `sources`. Vertices nearer than `bound` are expanded in rounds until none is
 // left; others wait in the far queue, once each, until `bound` grows by delta. Vertices at distance
 // `stop` or farther are reached, but not expanded. Sources are nearer. Reads the adjacency
@@ -35,11 +47,11 @@ __device__ __forceinline__ double lower(double *address, double value) {
 // in the far queue. state[0] becomes the number of rounds.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double stop,
-                   double delta, long long num_sources, const int *sources,
-                   const long long *offsets, const int *neighbors, const weight_t *weights,
-                   double *distances, int *queues, int *marks, long long *chunks,
-                   long long *counters, unsigned long long *arrived_blocks, double *min_distance,
-                   long long *state) {
+                   double delta, long long num_sources, const int *sources, long long num_targets,
+                   const int *targets, const long long *offsets, const int *neighbors,
+                   const weight_t *weights, double *distances, int *queues, int *marks,
+                   long long *chunks, long long *counters, unsigned long long *arrived_blocks,
+                   double *min_distance, long long *state) {
   __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
   const long long max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
@@ -125,6 +137,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
 
     const long long num_far = __ldcg(far_lengths + splits % 3);
     if (num_far == 0 || bound >= stop) break;
+    if (are_settled(num_targets, targets, distances, bound)) break;
     if (num_rounds && expanded < num_rounds * GROW_BELOW) delta *= 2;
     if (num_rounds && expanded > num_rounds * SHRINK_ABOVE && delta > first_step) delta /= 2;
     expanded = num_rounds = 0;

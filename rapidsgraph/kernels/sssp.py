@@ -30,6 +30,8 @@ def shortest_paths(
     delta,
     num_sources,
     sources,
+    num_targets,
+    targets,
     offsets,
     neighbors,
     weights,
@@ -51,7 +53,7 @@ def shortest_paths(
         status[sources[index]] = 1
         tail += ONE
     bound, low = min(delta, stop), 0.0  # the near queue holds distances from `low` up to `bound`
-    rounds, work_done, repeated_work = 0, 0, 0
+    rounds, work_done, repeated_work, num_settled = 0, 0, 0, 0
     while True:
         while head != tail:
             ahead = near[(head + np.uint64(8)) % capacity]
@@ -96,7 +98,9 @@ def shortest_paths(
                 bound = min(_above(low, delta), stop)
                 work_done, repeated_work = 0, 0
         rounds += 1
-        if num_far == 0 or bound >= stop:
+        while num_settled < num_targets and distances[targets[num_settled]] < bound:
+            num_settled += 1
+        if num_far == 0 or bound >= stop or 0 < num_targets == num_settled:
             break
         # A pass over the far queue should cost less than the expansions since the last one.
         if (work_done < 1024 or 4 * work_done < num_far) and delta * 2 < np.inf:

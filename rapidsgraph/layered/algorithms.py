@@ -24,9 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import device
 from ..algorithms.pagerank import PageRankProblem
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
-from ..algorithms.parameters import PageRankParameters, SearchParameters
+from ..algorithms.parameters import PageRankParameters, PathParameters, SearchParameters
+from ..algorithms.shortest_path import path_frame, resolve_targets
 from ..algorithms.traversal import (
     TraversalResult,
     check_result_columns,
@@ -127,6 +129,31 @@ def sssp(storage: LayeredStorage, parameters: SearchParameters) -> Frame:
         )
         distances = float_distances(result.distances)
     return traversal_frame(storage.labeling, result, distances, predecessors)
+
+
+def shortest_path(storage: LayeredStorage, parameters: PathParameters) -> Frame:
+    """Find shortest paths from the root of a layered edge list; see `rapidsgraph.shortest_path`.
+
+    BFS ends at the layer of the farthest target; SSSP finds the distances of all vertices.
+    """
+    check_root(storage, parameters.source)
+    targets = resolve_targets(storage.labeling, parameters.target)
+    memory_limit = parameters.memory_limit
+    if parameters.weighted and storage.weighted:
+        result = run_sssp(storage, math.inf, True, memory_limit, None)
+    else:
+        result = run_bfs(storage, find_last_layer(storage, targets.ids), True, memory_limit, None)
+    distances = result.distances
+    if parameters.weighted and not storage.weighted:
+        distances = float_distances(distances)
+    return path_frame(storage.labeling, targets, distances, result.predecessors)
+
+
+def find_last_layer(storage: LayeredStorage, ids: Array) -> int:
+    """Return the last layer that has one of the vertices `ids`; 0 if the root reaches none."""
+    positions = storage.xp.flatnonzero(storage.xp.isin(storage.order, ids))
+    layers = np.searchsorted(storage.layer_starts, device.to_host(positions), side="right") - 1
+    return int(layers[layers <= storage.depth].max(initial=0))
 
 
 def run_bfs(

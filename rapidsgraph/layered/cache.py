@@ -19,9 +19,10 @@ from ..errors import GraphError
 from ..frames import Vertices
 from ..graph.local_graph import check_policies
 from ..io.columnar_files import Parquet
+from ..io.edge_files import choose_weight_column
 from ..io.tables import read_errors
 from ..progress import Progress, reporter
-from ..validation import check_path, parse_bytes
+from ..validation import DEFAULT_WEIGHT, GRAPH_CALLS, check_path, parse_bytes
 from .outofcore import build as outofcore
 from .outofcore.edge_reader import EdgeFile
 from .storage import LayeredStorage
@@ -31,7 +32,7 @@ from .store_writer import MANIFEST, check_destination, check_separate
 DEFAULTS: dict[str, Any] = {
     "source": None,
     "destination": None,
-    "weight": None,
+    "weight": DEFAULT_WEIGHT,
     "directed": True,
     "multi_edges": "first",
     "self_loops": "keep",
@@ -46,12 +47,22 @@ def check_no_file_options(**options: Any) -> None:
     for name, value in options.items():
         default = "auto" if name == "device" else DEFAULTS.get(name)
         if value is not default and not (isinstance(value, str) and value == default):
+            call = GRAPH_CALLS.get(name)
+            remedy = f"; pass {call}" if call else ""
             raise GraphError(
-                f"{name} is an option for the path of a file; a Graph or frame is used as it is",
+                f"{name} is an option for the path of a file; a Graph or frame is used as it is"
+                f"{remedy}",
                 parameter=name,
                 value=value,
-                hint=f"leave {name} out, or pass the path of a file",
+                hint=call or f"leave {name} out, or pass the path of a file",
             )
+
+
+def _choose_weight(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Return all options of a list, with the column that its weights are read from, or None."""
+    options = {**DEFAULTS, **options}
+    columns = (options[name] for name in ("weight", "source", "destination"))
+    return {**options, "weight": choose_weight_column(path, *columns)}
 
 
 def build_from_file(
@@ -80,6 +91,7 @@ def build_from_file(
     check_separate(store, path)
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
     check_policies(options["directed"], options["multi_edges"], options["self_loops"])
+    options = _choose_weight(path, options)
     EdgeFile(path, *(options[name] for name in ("source", "destination", "weight", "vertices")))
     # The id distinguishes this build from all others. The version of the file is taken before it
     # is read, so that a later change is noticed.
@@ -131,6 +143,7 @@ def origin_of(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
     path : str or Path
     options : dict
         Options that change what is read, by the names of `DEFAULTS`, which apply to omitted ones.
+        The default weight is recorded as the column that is read, or None.
         `vertices` must be a path, whose version counts.
 
     Returns
@@ -143,7 +156,8 @@ def origin_of(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
     GraphError
         A file is missing.
     """
-    options = {**DEFAULTS, **options}
+    files = _file_versions(path)
+    options = _choose_weight(path, options)
     vertices = options["vertices"]
     if vertices is not None:
         if not isinstance(vertices, (str, Path)):
@@ -153,7 +167,7 @@ def origin_of(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
                 value=vertices,
             )
         options["vertices"] = {"path": str(vertices), "files": _file_versions(vertices)}
-    origin = {"files": _file_versions(path), "options": options}
+    origin = {"files": files, "options": options}
     return json.loads(json.dumps(origin, default=_json_value, skipkeys=True))
 
 

@@ -11,7 +11,7 @@ from .. import frames
 from ..device import Device, choose
 from ..errors import GraphError
 from ..frames import Frame, Vertices
-from ..graph.csr import MultiEdges
+from ..graph.csr import DEFAULT_MULTI_EDGES, MultiEdges
 from ..graph.graph import Graph
 from ..graph.local_graph import (
     GraphLike,
@@ -22,7 +22,7 @@ from ..graph.local_graph import (
     storage_of,
 )
 from ..progress import Progress, reporter
-from ..validation import check_count
+from ..validation import DEFAULT_WEIGHT, check_count, suggest_parameters
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
 from .cache import build_from_file, cache_path, check_no_file_options, find_store
 from .packing import PARTITION_BYTES
@@ -44,8 +44,9 @@ def register_distributed_layered(open_list: Callable[..., Any], build: Callable[
 class LayeredEdgeList(StoredGraph):
     """The edges of a graph, grouped by the distance of their sources from a root.
 
-    A list is created by `build`, `open` or `cached`. `bfs`, `sssp` and `pagerank` accept it in
-    place of a `Graph`; with a `memory_limit`, they stream edges that do not fit in memory.
+    A list is created by `build`, `open` or `cached`. `bfs`, `sssp`, `shortest_path` and `pagerank`
+    accept it in place of a `Graph`; with a `memory_limit`, they stream edges that do not fit in
+    memory.
 
     Examples
     --------
@@ -72,6 +73,7 @@ class LayeredEdgeList(StoredGraph):
         )
 
     @classmethod
+    @suggest_parameters
     def build(
         cls,
         graph: GraphLike | str | Path,
@@ -82,7 +84,7 @@ class LayeredEdgeList(StoredGraph):
         store: str | Path | None = None,
         source: str | list[str] | None = None,
         destination: str | list[str] | None = None,
-        weight: str | None = None,
+        weight: str | None = DEFAULT_WEIGHT,
         directed: bool = True,
         multi_edges: MultiEdges = "first",
         self_loops: SelfLoops = "keep",
@@ -96,10 +98,10 @@ class LayeredEdgeList(StoredGraph):
         Parameters
         ----------
         graph : Graph, frame, str or Path
-            Graph, directed unweighted edge frame, or path of an edge file. The file may be larger
-            than memory; its list is built on disk, in the folder `store`. The list of a Dask frame,
-            or of the graph of one, is written into `store` by the workers, whose memory does not
-            have to hold an array of all vertices. Neither a graph nor a frame is retained.
+            Graph, directed edge frame, or path of an edge file. The file may be larger than
+            memory; its list is built on disk, in the folder `store`. The list of a Dask frame, or
+            of the graph of one, is written into `store` by the workers, whose memory does not have
+            to hold an array of all vertices. Neither a graph nor a frame is retained.
         root : vertex name or tuple
             Name of the root; a tuple if several columns name a vertex.
         minimum_edges : int, optional
@@ -113,8 +115,9 @@ class LayeredEdgeList(StoredGraph):
             also for a Dask frame.
         source, destination : str or list of str, optional
             Columns of vertex names in the file; see `read_edges`.
-        weight : str, optional
-            Column of weights in the file; by default, there are none.
+        weight : str or None, default "weight"
+            Column of weights in the file; see `read_edges`. Of a frame, the column `weight` is
+            used if it exists.
         directed : bool, default True
             Whether edges have a direction.
         multi_edges : {"first", "sum", "min", "max", "keep"}, default "first"
@@ -179,10 +182,16 @@ class LayeredEdgeList(StoredGraph):
             **options, store=store, device=device, memory_limit=memory_limit, progress=progress
         )
         return cls._from_storage(
-            build_storage(as_local_graph(graph), root, minimum_edges, partition_bytes)
+            build_storage(
+                as_local_graph(graph, weight=DEFAULT_WEIGHT, multi_edges=DEFAULT_MULTI_EDGES),
+                root,
+                minimum_edges,
+                partition_bytes,
+            )
         )
 
     @classmethod
+    @suggest_parameters
     def open(
         cls, path: str | Path, *, device: Device = "auto", client: Any = None
     ) -> LayeredEdgeList:
@@ -224,6 +233,7 @@ class LayeredEdgeList(StoredGraph):
         return cls._from_storage(LayeredStorage.from_store(open_store(path), device))
 
     @classmethod
+    @suggest_parameters
     def cached(
         cls,
         path: str | Path,
@@ -231,7 +241,7 @@ class LayeredEdgeList(StoredGraph):
         *,
         source: str | list[str] | None = None,
         destination: str | list[str] | None = None,
-        weight: str | None = None,
+        weight: str | None = DEFAULT_WEIGHT,
         directed: bool = True,
         multi_edges: MultiEdges = "first",
         self_loops: SelfLoops = "keep",

@@ -22,6 +22,7 @@ from ..algorithms.traversal import initial_delta as estimate_delta
 from ..device import Array, ArrayModule, Device, import_cupy
 from ..errors import GraphError
 from ..graph.vertex_names import Labeling, VertexNames
+from ..summary import format_html
 from .packing import COLUMN, checksum, describe_invalid, section_layouts, verify_partitions
 from .store import Store, open_store
 from .store_writer import EDGES
@@ -46,6 +47,9 @@ class StreamStats(NamedTuple):
     passes: int
     partitions: int
     nbytes: int
+
+    def _repr_html_(self) -> str:
+        return format_html("StreamStats", self._asdict())
 
 
 class LayeredStorage:
@@ -380,6 +384,16 @@ class LayeredStorage:
         if self._store is None:
             return super().__reduce_ex__(protocol)
         return _open_storage, (str(self._store.absolute_folder), self.device)
+
+    def summarize(self) -> dict[str, Any]:
+        """Return the properties that a notebook shows."""
+        path = None if self.path is None else str(self.path)
+        return {
+            "vertices": self.num_vertices, "edges": self.num_edges, "directed": self.directed,
+            "weighted": self.weighted, "root": self.root, "depth": self.depth,
+            "device": self.device, "partitions": len(self.table), "path": path or "in memory",
+            "nbytes": self.nbytes,
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         return (

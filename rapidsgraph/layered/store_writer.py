@@ -28,6 +28,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ from .packing import COLUMN, TABLE
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from ..graph.vertex_names import Labeling
 
 VERSION = 2
 MANIFEST, VERTICES, LAYERS, PARTITIONS, EDGES = STORE_FILES
@@ -177,6 +180,24 @@ def create_store(
             stack.close()
 
 
+@dataclass
+class StoreContents:
+    """Everything in a store but its partitions; attributes are those of `LayeredStorage`."""
+
+    labeling: Labeling
+    root_id: int
+    directed: bool
+    weighted: bool
+    weight_dtype: Any
+    num_edges: int
+    minimum_edges: int | None
+    layer_starts: np.ndarray
+    layer_edges: np.ndarray
+    order: np.ndarray
+    out_weights: np.ndarray
+    origin: dict[str, Any] | None = None
+
+
 class StoreWriter:
     """Writes partitions one by one, then the other files; see `create_store`.
 
@@ -246,8 +267,8 @@ class StoreWriter:
 
         Parameters
         ----------
-        layered : LayeredStorage, or an object with the same attributes
-            Everything but the partitions. Its `origin` identifies the input it was built from.
+        layered : LayeredStorage or StoreContents
+            Its `origin` identifies the input it was built from.
         """
         with self._write_errors():
             num_bytes = self._file.tell()
@@ -288,7 +309,7 @@ class StoreWriter:
                 "minimum_edges": layered.minimum_edges,
                 **name_metadata(layered.labeling.names, layered.labeling.is_endpoint_specific),
                 "source_columns": list(layered.labeling.source_columns),
-                "origin": getattr(layered, "origin", None),
+                "origin": layered.origin,
                 "files": files,
                 "checksum": "0" * 8,
             }

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import device
-from ..algorithms.run_memory import ALGORITHM_BYTES
+from ..algorithms.run_memory import ALGORITHM_BYTES, Algorithm
 from ..algorithms.traversal import TraversalResult
 from ..device import Array
 from ..errors import InsufficientMemoryError
@@ -30,7 +30,7 @@ MAX_SUM_COPIES = 4  # of the sums of PageRank, one per CPU thread
 
 
 def memory_requirement(
-    storage: LayeredStorage, algorithm: str, title: str, memory_limit: int | str | None
+    storage: LayeredStorage, algorithm: Algorithm, title: str, memory_limit: int | str | None
 ) -> tuple[str, int, int | None]:
     """Return the purpose for messages, the bytes of vertex arrays, and the limit in bytes."""
     num_vertices = storage.num_vertices
@@ -40,7 +40,7 @@ def memory_requirement(
 
 
 def check_vertices_fit(
-    storage: LayeredStorage, algorithm: str, title: str, memory_limit: int | str | None
+    storage: LayeredStorage, algorithm: Algorithm, title: str, memory_limit: int | str | None
 ) -> None:
     """Raise InsufficientMemoryError if the vertex arrays alone exceed the limit."""
     purpose, reserved, limit = memory_requirement(storage, algorithm, title, memory_limit)
@@ -51,7 +51,7 @@ def check_vertices_fit(
 @contextlib.contextmanager
 def algorithm_stream(
     storage: LayeredStorage,
-    algorithm: str,
+    algorithm: Algorithm,
     title: str,
     memory_limit: int | str | None,
     is_repeated: bool = True,

@@ -20,9 +20,9 @@ from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph
 from ..graph.local_graph import LocalGraph, as_local_graph
-from ..validation import check_free_memory
+from ..validation import check_free_memory, suggest_parameters
 from ..verify.cluster_reader import LOW_WORD, check_roles, read_clusters
-from .savefig import check, save_figure
+from .savefig import check, create_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,6 +63,7 @@ class VertexOrder:
     unclustered: dict[str, int]
 
 
+@suggest_parameters
 def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = None) -> Figure:
     """Plot the adjacency matrix with vertices ordered by cluster.
 
@@ -71,7 +72,7 @@ def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = N
     is a cell in both triangles. With more vertices, a cell stands for several vertices in each
     direction and shows the number of arcs between them. Lines and labels mark the clusters, hubs
     and outliers that are large enough to be visible; neighbors that are too thin for a line of text
-    share a label.
+    share a label. The plot is that of GPUSCAN [1]_, figure 8.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = N
     ----------
     .. [1] T. R. Stovall, S. Kockara and R. Avci, "GPUSCAN: GPU-Based Parallel Structural Clustering
        Algorithm for Networks", IEEE Transactions on Parallel and Distributed Systems 26(12), 2015.
-       Figure 8 and section 4.1. https://doi.org/10.1109/TPDS.2014.2374607
+       https://doi.org/10.1109/TPDS.2014.2374607
 
     Examples
     --------
@@ -159,7 +160,7 @@ def _order_by_cluster(graph: LocalGraph, clusters: Frame) -> VertexOrder:
         other than those of a border vertex, or a role does not fit the cluster.
     """
     xp, num_vertices = graph.xp, graph.num_vertices
-    _, table = frames.normalize_frame(clusters)
+    _, table = frames.normalize_frame(clusters, "clusters")
     column_names = frames.column_names(table)
     kind = next((column for column in CLUSTER_COLUMNS if column in column_names), None)
     if kind is None:
@@ -295,7 +296,6 @@ def _large_clusters(order: VertexOrder, min_size: float) -> list[tuple[int, int,
 
 def _draw(counts: np.ndarray, width: int, lines: list[int], labels: dict[float, str]) -> Figure:
     """Draw the figure with sides of whole pixels, so that all cells have the same size."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
     num_cells = len(counts)
@@ -306,7 +306,7 @@ def _draw(counts: np.ndarray, width: int, lines: list[int], labels: dict[float, 
         round(inches * dpi) for inches in (0.3 + text_width, 0.95 if width > 1 else 0.2, 0.35, 0.35)
     )
     size = left + side + right, bottom + side + top
-    figure = Figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
+    figure = create_figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
     axes = figure.add_axes((left / size[0], bottom / size[1], side / size[0], side / size[1]))
     extent = num_cells * width
     image: dict[str, Any] = {"interpolation": "nearest", "extent": (0, extent, extent, 0)}

@@ -11,7 +11,8 @@ from .. import frames
 from ..device import is_on_gpu
 from ..errors import GraphError
 from ..frames import Frame, get_nullable_column
-from .savefig import check, save_figure
+from ..validation import suggest_parameters
+from .savefig import check, create_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +23,7 @@ LOG_RATIO = 1000  # maximum by median from which a logarithmic axis shows more
 LINE_STYLE: dict[str, Any] = {"marker": ".", "markersize": 4, "linewidth": 1}
 
 
+@suggest_parameters
 def distribution(result: Frame, path: str | Path | None = None) -> Figure:
     """Plot the distribution of PageRank values, distances or component sizes.
 
@@ -57,9 +59,7 @@ def distribution(result: Frame, path: str | Path | None = None) -> Figure:
     'PageRank of 3 vertices'
     """
     check(path)
-    from matplotlib.figure import Figure
-
-    _, frame = frames.normalize_frame(result)
+    _, frame = frames.normalize_frame(result, "result")
     column_names = frames.column_names(frame)
     column = next((column for column in PLOTS if column in column_names), None)
     if column is None:
@@ -70,7 +70,7 @@ def distribution(result: Frame, path: str | Path | None = None) -> Figure:
         )
     values, is_valid = get_nullable_column(frame, column, "values")
     values = values.get() if is_on_gpu(values) else values
-    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    figure = create_figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.add_subplot()
     note = PLOTS[column](axes, values, len(is_valid))
     axes.grid(alpha=0.3)

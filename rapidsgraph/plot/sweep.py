@@ -14,7 +14,8 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..graph.graph import Graph
 from ..graph.local_graph import LocalGraph
-from .savefig import check, save_figure
+from ..validation import suggest_parameters
+from .savefig import check, create_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,7 @@ LOG_RATIO = 1000  # maximum by median from which a logarithmic axis shows more
 LINE_STYLE: dict[str, Any] = {"marker": ".", "markersize": 5, "linewidth": 1}
 
 
+@suggest_parameters
 def sweep(frame: Frame, path: str | Path | None = None) -> Figure:
     """Plot how a structural clustering depends on epsilon and mu.
 
@@ -83,8 +85,6 @@ def sweep(frame: Frame, path: str | Path | None = None) -> Figure:
     [5.0, 9.0]
     """
     check(path)
-    from matplotlib.figure import Figure
-
     columns = _read_columns(frame)
     x, hue = PARAMETERS
     if np.unique(columns["epsilon"]).size == 1 < np.unique(columns["mu"]).size:
@@ -93,7 +93,7 @@ def sweep(frame: Frame, path: str | Path | None = None) -> Figure:
     scale = _color_scale(hues)
     has_color_bar = hues.size > MAX_LEGEND_LINES
     colors = scale.to_rgba(hues) if has_color_bar else scale.cmap(np.linspace(0, 1, hues.size))
-    figure = Figure(figsize=(10.2, 5.6), layout="constrained")
+    figure = create_figure(figsize=(10.2, 5.6), layout="constrained")
     titles = {column: title for column, title in METRICS.items() if column in columns}
     subplots = figure.subplots(2, 3).ravel().tolist()
     for unused in subplots[len(titles) :]:
@@ -129,7 +129,7 @@ def _read_columns(frame: Frame) -> Columns:
             "of ScanIndex.sweep()",
             parameter="frame",
         )
-    _, table = frames.normalize_frame(frame)
+    _, table = frames.normalize_frame(frame, "frame")
     column_names = frames.column_names(table)
     names = [
         name for name in (*PARAMETERS, *METRICS) if name in column_names or name not in OPTIONAL

@@ -8,11 +8,18 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from .. import kernels
 from ..algorithms.parameters import ComponentParameters
+from ..device import to_host
 from ..frames import Frame
+from ..graph.csr import from_coo
 from .distances import find_distances
 from .frame_graph import FrameGraph, as_frame_graph
-from .table import Table
+from .table import Table, distinct, drop_index, find_rows, index_rows
+
+MAX_KERNEL_ARCS = 2**21  # that one task gets of a Dask table; it takes 80 bytes per arc
 
 
 def connected_components(graph: Any, parameters: ComponentParameters) -> Frame:
@@ -55,7 +62,11 @@ def find_strong_roots(graph: FrameGraph) -> Table:
 
     Every vertex takes the smallest vertex that reaches it as its color. A vertex of its own color
     is the smallest of its component, whose other vertices are those of its color that reach it.
-    These are removed, and what is left is colored again [1]_.
+    These are removed, and the remaining vertices are colored again [1]_.
+
+    Colors follow a path by one arc per round, so that a cycle of n vertices takes n rounds of
+    joins. Once the remaining arcs fit in one process, a kernel finds the other components in
+    one pass over them.
 
     References
     ----------
@@ -66,33 +77,69 @@ def find_strong_roots(graph: FrameGraph) -> Table:
         graph.name_columns, ("vertex", "source", "destination", "root")
     )
     vertices, roots = graph.vertices, graph.vertices.copy_columns(vertex, root)
-    roots = roots.difference(vertices, vertex)  # none yet
+    roots = roots.difference(vertices, vertex)  # an empty table of these columns
     is_loop = functools.partial(_are_equal, left=source, right=destination)
     arcs = graph.arcs.select([*source, *destination]).filter(lambda rows: ~is_loop(rows)).persist()
-    while vertices.count():
-        # Without arcs in or arcs out, a vertex is a component of its own.
+    while not _fit_one_process(arcs):
+        # A vertex without incoming or without outgoing arcs is a component of its own.
         ends = [arcs.distinct(end).rename(end, vertex) for end in (source, destination)]
-        on_paths = ends[0].join(ends[1], vertex)
-        members = vertices.difference(on_paths, vertex).copy_columns(vertex, root).persist()
+        candidates = ends[0].join(ends[1], vertex)
+        members = vertices.difference(candidates, vertex).copy_columns(vertex, root).persist()
         if not members.count():
             colors = _color(graph, vertices, arcs)
-            same = arcs.join(colors.rename(vertex, source), source)
+            inner_arcs = arcs.join(colors.rename(vertex, source), source)
             other = _with_suffix(root, "other")
-            same = same.lookup(colors.rename([*vertex, *root], [*destination, *other]), destination)
-            same = same.filter(functools.partial(_are_equal, left=root, right=other))
-            reverse = same.select([*source, *destination]).rename(
+            inner_arcs = inner_arcs.lookup(
+                colors.rename([*vertex, *root], [*destination, *other]), destination
+            )
+            inner_arcs = inner_arcs.filter(functools.partial(_are_equal, left=root, right=other))
+            reverse = inner_arcs.select([*source, *destination]).rename(
                 [*source, *destination], [*destination, *source]
             )
             first = colors.filter(functools.partial(_are_equal, left=vertex, right=root))
             others = colors.select(vertex).difference(first, vertex)
             distances = find_distances(graph, reverse.partition(source), first, others)
-            near = distances.filter(lambda rows: rows["distance"] < math.inf)
-            members = colors.join(near.select(vertex), vertex)
+            connected = distances.filter(lambda rows: rows["distance"] < math.inf)
+            members = colors.join(connected.select(vertex), vertex)
         roots = roots.union(members).persist()
         vertices = vertices.difference(members, vertex).persist()
         arcs = arcs.join(vertices.rename(vertex, source), source)
         arcs = arcs.lookup(vertices.rename(vertex, destination), destination).persist()
-    return roots
+    return roots.union(_search_depth_first(graph, vertices, arcs)).persist()
+
+
+def _fit_one_process(arcs: Table) -> bool:
+    """Return whether all arcs fit in one process; those of a pandas or cuDF frame do."""
+    return arcs.num_partitions == 1 or arcs.count() <= MAX_KERNEL_ARCS
+
+
+def _search_depth_first(graph: FrameGraph, vertices: Table, arcs: Table) -> Table:
+    """Return the smallest vertex of every vertex's strong component, found by a kernel."""
+    vertex, source, destination, root = map(
+        graph.name_columns, ("vertex", "source", "destination", "root")
+    )
+    loops = vertices.rename(vertex, source).copy_columns(source, destination)
+    arcs = arcs.union(loops).gather()  # every vertex is a source
+    return arcs.map(_run_kernel, columns=(vertex, source, destination, root)).partition(vertex)
+
+
+def _run_kernel(arcs: Frame, columns: tuple[list[str], ...]) -> Frame:
+    """Return the vertices of arcs and their roots.
+
+    The kernel reads each arc once, where joins read those on a path in one round per arc of it.
+    """
+    vertex, source, destination, root = columns
+    names = distinct(arcs, source).rename(columns=dict(zip(source, vertex, strict=True)))
+    names = index_rows(names, vertex)
+    ids = [to_host(find_rows(names, arcs[end])).astype(np.int32) for end in (source, destination)]
+    adjacency = from_coo([*ids, None], len(names), "first")
+    components = np.empty(len(names), np.int32)
+    kernels.strong_components.find_components(adjacency.offsets, adjacency.neighbors, components)
+    first = np.full(len(names), len(names))  # row of each component
+    np.minimum.at(first, components, np.arange(len(names)))
+    names = drop_index(names, vertex)
+    roots = names.take(first[components]).reset_index(drop=True)
+    return names.assign(**{new: roots[old] for old, new in zip(vertex, root, strict=True)})
 
 
 def _color(graph: FrameGraph, vertices: Table, arcs: Table) -> Table:
@@ -106,9 +153,10 @@ def _color(graph: FrameGraph, vertices: Table, arcs: Table) -> Table:
     while changed.count():
         offers = arcs.join(changed.rename(vertex, source), source)
         offers = offers.select([*destination, *root]).rename(destination, vertex)
-        best = colors.union(offers).smallest(vertex, order=root).persist()
-        both = best.join(colors.rename(root, old), vertex).filter(lambda rows: ~is_same(rows))
-        colors, changed = best, both.select([*vertex, *root]).persist()
+        new_colors = colors.union(offers).smallest(vertex, order=root).persist()
+        changed = new_colors.join(colors.rename(root, old), vertex)
+        changed = changed.filter(lambda rows: ~is_same(rows)).select([*vertex, *root]).persist()
+        colors = new_colors
     return colors
 
 

@@ -123,6 +123,12 @@ class DaskTable(Table):
         """Concatenate all partitions, in one task; see `Table.replicate`."""
         return type(self)(_make_tasks(concatenate, [(*self.partitions,)]) * self.num_partitions)
 
+    def gather(self) -> Self:
+        """Concatenate all partitions in the first one; see `Table.gather`."""
+        partitions = self.partitions
+        rows = _make_tasks(concatenate, [(*partitions,)])
+        return type(self)(rows + _make_tasks(_drop_rows, zip(partitions[1:])))
+
     def _broadcast(self, frame: Frame) -> Self:
         """Return a table whose partitions are all the same frame, which is sent once."""
         from dask import delayed
@@ -264,6 +270,10 @@ def _split(
 def _assign_numbers(frame: Frame, *others: Frame, assign: Callable[..., Any]) -> Frame:
     frame = frame.reset_index(drop=True)  # of an earlier shuffle, which Dask would not repeat
     return frame.assign(partition=assign(frame, *others).astype("int32"))
+
+
+def _drop_rows(frame: Frame) -> Frame:
+    return frame[:0]
 
 
 def _request(frame: Frame, number: int, on: list[str]) -> Frame:

@@ -9,20 +9,20 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .. import device, frames
-from ..algorithms.run_memory import UNDIRECTED_ALGORITHMS
 from ..distributed.communicator import Communicator
 from ..distributed.graph import DistributedGraph, finish_frame, name_vertices
 from ..distributed.partition import Partition
 from ..errors import GraphError
 from ..frames import Column, Frame
-from ..graph.csr import Adjacency, row_indices
+from ..graph.csr import Adjacency, MultiEdges, row_indices
 from ..graph.edge_columns import (
     EdgeColumns,
+    choose_partition_error,
     common_name_type,
     read_columns,
     read_partition_columns,
@@ -30,9 +30,13 @@ from ..graph.edge_columns import (
 from ..graph.local_graph import LocalGraph, storage_of
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..progress import Report
+from ..validation import check_free_memory, choose_weight
 from .dask_table import DaskTable
-from .run_memory import SAMPLE_ROWS, check_memory
+from .run_memory import check_memory, estimate_graph_bytes
 from .table import EagerTable, Table, get_first
+
+ENDPOINTS = ("source", "destination")  # columns of an edge frame
+MAX_PARTITION_ROWS = 2**40
 
 
 @dataclass
@@ -117,7 +121,7 @@ def as_frame_graph(
     graph: Any,
     weight: str | None = None,
     *,
-    merge_arcs: bool = False,
+    multi_edges: Literal["keep", "first", "min", "sum"] = "keep",
     algorithm: str | None = None,
 ) -> FrameGraph:
     """Return a graph or edge frame as a FrameGraph.
@@ -126,9 +130,12 @@ def as_frame_graph(
     ----------
     graph : Graph, LocalGraph, DistributedGraph, edge frame or Dask frame
     weight : str, optional
-        Weight column of an edge frame. A graph knows its own.
-    merge_arcs : bool
-        Whether parallel arcs of an edge frame count once. A graph has merged its own.
+        Weight column of an edge frame, as for `Graph`; by default, weights are ignored. A graph
+        knows its own.
+    multi_edges : {"keep", "first", "min", "sum"}
+        Policy for parallel arcs of an edge frame. A graph has merged its own. "first" merges them
+        into one, with the first weight. "sum" does so without weights. With weights, "min" and
+        "sum" are left to the algorithm.
     algorithm : str, optional
         The algorithm to run, whose memory on one frame is checked.
 
@@ -144,15 +151,17 @@ def as_frame_graph(
         return _from_local_graph(graph, algorithm)
     if isinstance(graph, DistributedGraph):
         return _from_distributed_graph(graph)
-    options: Any = ("source", "destination", weight, "first" if weight is None else "min")
     if frames.is_dask(graph):
-        return _from_dask(graph, options, merge_arcs)
-    columns = read_columns(graph, *options)
+        return _from_dask(graph, weight, multi_edges)
+    policy: MultiEdges = "first" if multi_edges == "keep" else multi_edges
+    columns = read_columns(graph, *ENDPOINTS, weight, policy)
     num_arcs, names = len(columns.sources[0]), columns.sources
     if algorithm is not None:  # a lower bound, as the number of vertices is unknown
         check_memory(algorithm, num_arcs, 0, names, columns.xp)
-    arcs = EagerTable(_make_arcs(columns))
-    result = _from_arcs(arcs, _without_columns(columns), weight is not None, merge_arcs)
+    weighted = columns.weights is not None
+    first_row = 0 if weighted and multi_edges == "first" else None
+    arcs = EagerTable(_make_arcs(columns, first_row=first_row))
+    result = _from_arcs(arcs, _without_columns(columns), weighted, multi_edges)
     if algorithm is not None:
         check_memory(algorithm, num_arcs, result.vertices.count(), names, columns.xp)
     return result
@@ -161,13 +170,8 @@ def as_frame_graph(
 def _from_local_graph(graph: LocalGraph, algorithm: str | None) -> FrameGraph:
     labeling = graph.labeling
     if algorithm is not None:
-        num_arcs = graph.num_edges if algorithm in UNDIRECTED_ALGORITHMS else graph.num_arcs
-        first = list(
-            labeling.names.columns(
-                graph.xp, graph.xp.arange(min(graph.num_vertices, SAMPLE_ROWS))
-            ).values()
-        )
-        check_memory(algorithm, num_arcs, graph.num_vertices, first, graph.xp)
+        operation = f"{algorithm} by frames of {graph.num_arcs:,} arcs"
+        check_free_memory(operation, estimate_graph_bytes(algorithm, graph), graph.xp)
     schema = _get_schema(labeling)
     names = dict(
         zip(name_columns("vertex", schema), labeling.names.columns(graph.xp).values(), strict=True)
@@ -231,32 +235,38 @@ def name_arcs(adjacency: Adjacency, weighted: bool, labeling: Labeling) -> Frame
     return _make_arcs(columns, types)  # there may be no arcs, whose types were unknown
 
 
-def _from_dask(edges: Frame, options: tuple, merge_arcs: bool) -> FrameGraph:
+def _from_dask(edges: Frame, weight: str | None, multi_edges: str) -> FrameGraph:
     """Return the graph of a Dask frame, whose partitions may have names of different types."""
     from dask import compute, delayed
 
-    source, destination, weight, _ = options
+    weight = choose_weight(weight, list(edges.columns), ENDPOINTS)
+    options: Any = (*ENDPOINTS, weight, "first" if multi_edges == "keep" else multi_edges)
+    is_ordered = weight is not None and multi_edges == "first"
     schema = _without_columns(read_columns(edges._meta, *options))
-    used = [name for name in (source, destination, weight) if name is not None]
     read = delayed(_read_partition, pure=False)
-    partitions = enumerate(edges[used].to_delayed())
-    arcs = DaskTable([read(number, each, *options) for number, each in partitions]).persist()
+    partitions = enumerate(edges[[*filter(None, options[:3])]].to_delayed())
+    arcs = DaskTable(
+        [read(number, each, is_ordered, *options) for number, each in partitions]
+    ).persist()
     largest = compute(*map(delayed(_find_largest_names), arcs.partitions))
-    for each in largest:
-        if isinstance(each, GraphError):
-            raise each
+    errors = [each for each in largest if isinstance(each, GraphError)]
+    if errors:
+        raise choose_partition_error(errors)
     types = []
     for column, label in enumerate(schema.labels):
         names = [each for heads in largest for each in heads[column :: len(schema.labels)]]
         types.append(common_name_type(names, label))
     arcs = arcs.map(_cast_names, types=types)
-    return _from_arcs(arcs, schema, weight is not None, merge_arcs)
+    return _from_arcs(arcs, schema, weight is not None, multi_edges)
 
 
-def _read_partition(number: int, frame: Frame, *options: Any) -> Frame | GraphError:
-    """Return the arcs of a partition, or its error: the first of several is raised."""
+def _read_partition(
+    number: int, frame: Frame, is_ordered: bool, *options: Any
+) -> Frame | GraphError:
+    """Return the arcs of a partition, or its error, of which one is raised."""
     try:
-        return _make_arcs(read_partition_columns(number, frame, *options))
+        columns = read_partition_columns(number, frame, *options)
+        return _make_arcs(columns, first_row=number * MAX_PARTITION_ROWS if is_ordered else None)
     except GraphError as error:
         return error
 
@@ -265,7 +275,7 @@ def _find_largest_names(arcs: Frame | GraphError) -> list[Column] | GraphError:
     """Return the largest integer, or any text, of each name column, as a column of one row."""
     if isinstance(arcs, GraphError):
         return arcs
-    names = [column for column in arcs.columns if column != "weight"]
+    names = [column for column in arcs.columns if column not in ("weight", "row")]
     columns = [get_values(arcs, column) for column in names]
     return [
         values[values == values.max()][:1]
@@ -276,19 +286,24 @@ def _find_largest_names(arcs: Frame | GraphError) -> list[Column] | GraphError:
 
 
 def _cast_names(arcs: Frame, types: list[Any]) -> Frame:
-    names = [column for column in arcs.columns if column != "weight"]
+    names = [column for column in arcs.columns if column not in ("weight", "row")]
     return arcs.astype(dict(zip(names, types * 2, strict=True)))
 
 
-def _from_arcs(arcs: Table, schema: EdgeColumns, weighted: bool, merge_arcs: bool) -> FrameGraph:
+def _from_arcs(arcs: Table, schema: EdgeColumns, weighted: bool, multi_edges: str) -> FrameGraph:
     """Partition the arcs of an edge frame, and find the vertices in them."""
     source, destination, vertex = (
         name_columns(endpoint, schema) for endpoint in ("source", "destination", "vertex")
     )
-    ends = [arcs.select(each).rename(each, vertex) for each in (source, destination)]
-    vertices = ends[0].union(ends[1]).distinct(vertex)
-    if merge_arcs:
-        arcs = arcs.distinct([*source, *destination], partition_by=source)
+    sources, destinations = (
+        arcs.select(each).rename(each, vertex) for each in (source, destination)
+    )
+    vertices = sources.union(destinations).distinct(vertex)
+    ends = [*source, *destination]
+    if multi_edges == "first" and weighted:
+        arcs = arcs.smallest(ends, ["row"]).select([*ends, "weight"]).partition(source)
+    elif multi_edges in ("first", "sum") and not weighted:
+        arcs = arcs.distinct(ends, partition_by=source)
     else:
         arcs = arcs.partition(source)
     return FrameGraph(arcs.persist(), vertices.persist(), schema, weighted)
@@ -298,8 +313,14 @@ def _without_columns(columns: EdgeColumns) -> EdgeColumns:
     return replace(columns, sources=[], destinations=[], weights=None, xp=None)
 
 
-def _make_arcs(columns: EdgeColumns, types: Sequence[Any] | None = None) -> Frame:
-    """Return the frame of arcs; the default type of a column is one that all its names have."""
+def _make_arcs(
+    columns: EdgeColumns, types: Sequence[Any] | None = None, *, first_row: int | None = None
+) -> Frame:
+    """Return the frame of arcs.
+
+    The default type of a column is one that all its names have. With `first_row`, a column `row`
+    numbers the arcs from there on.
+    """
     arrays: dict[str, Any] = {}
     types = types or [
         common_name_type(pair, label)
@@ -310,6 +331,8 @@ def _make_arcs(columns: EdgeColumns, types: Sequence[Any] | None = None) -> Fram
             arrays[name] = each.astype(dtype)
     if columns.weights is not None:
         arrays["weight"] = columns.weights.astype(np.float64)
+    if first_row is not None:
+        arrays["row"] = columns.xp.arange(first_row, first_row + len(columns.sources[0]))
     return make_frame(arrays, columns.xp)
 
 
@@ -326,9 +349,8 @@ def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | 
         values = {column: column}
         if column == "predecessor":
             specific = endpoint_columns(schema.labels, schema.is_endpoint_specific, column)
-            values = {
-                new: names[label].replace("vertex", column) for label, new in specific.items()
-            }
+            predecessors = dict(zip(schema.labels, name_columns(column, schema), strict=True))
+            values = {new: predecessors[label] for label, new in specific.items()}
         for new, name in values.items():
             array = get_values(frame, name)
             data[new] = (array, frame[is_valid].values) if is_valid else array

@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, get_args
 
 import numpy as np
@@ -26,23 +25,31 @@ from ..distributed.executor import Executor, get_executor, release_on_error
 from ..distributed.graph import DistributedGraph
 from ..distributed.layered_storage import DistributedLayeredStorage
 from ..errors import GraphError, InsufficientMemoryError
-from ..frames import Frame, Vertices
+from ..frames import Vertices
 from ..graph.vertex_names import Labeling, VertexNames
 from ..io.writers import resolve_destination
-from ..layered.build import resolve_root, storage_dtype
+from ..layered.build import resolve_root
 from ..layered.outofcore.dictionaries import FileColumn
 from ..layered.outofcore.file_array import FileArray, TempFiles, check_free_disk
 from ..layered.outofcore.vertex_names import FileNames
-from ..layered.packing import TABLE, Section, pack_partition
 from ..layered.storage import LayeredStorage
 from ..layered.store import open_store
-from ..layered.store_writer import StoreWriter, create_store, write_errors
+from ..layered.store_writer import StoreContents, StoreWriter, create_store, write_errors
 from ..progress import Progress, Report, reporter
-from ..validation import check_choice, check_path, check_vertex_count
+from ..validation import DEFAULT_WEIGHT, check_choice, check_path, check_vertex_count
 from . import layering
-from .column_files import describe_column, resize, write_at, write_column, write_ids
+from .column_files import describe_column, resize, write_column, write_ids
 from .dask_table import MAX_TASK_SHUFFLE
 from .frame_graph import FrameGraph, as_frame_graph
+from .layered_tasks import (
+    choose_weight_dtype,
+    compact_edges,
+    extend_ranges,
+    get_table,
+    group_ranges,
+    pack_partitions,
+    write_words,
+)
 from .table import Table
 
 EDGE_BYTES = 100  # in memory, per edge of a task that sorts and packs them
@@ -85,7 +92,9 @@ def build_storage(
         TempFiles(temporary) as files,
     ):
         directed = graph.directed if isinstance(graph, DistributedGraph) else True
-        builder = _Builder(as_frame_graph(graph, merge_arcs=True), executor, files, writer)
+        builder = _Builder(
+            as_frame_graph(graph, DEFAULT_WEIGHT, multi_edges="first"), executor, files, writer
+        )
         builder.build(root, directed, minimum_edges, partition_bytes, report)
     if executor.client is None:
         return LayeredStorage.from_store(open_store(folder), device)
@@ -138,7 +147,7 @@ class _Builder:
         self._write_partitions(edges, ranges, out_weights, weight_dtype, partition_bytes)
         del edges
         self.writer.finish(
-            SimpleNamespace(
+            StoreContents(
                 labeling=labeling,
                 root_id=root_id,
                 directed=directed,
@@ -147,7 +156,7 @@ class _Builder:
                 num_edges=num_edges,
                 minimum_edges=minimum_edges,
                 layer_starts=np.cumsum([0, *layers["vertices"]]),
-                layer_edges=[layers["forward_edges"], layers["backward_edges"]],
+                layer_edges=np.array([layers["forward_edges"], layers["backward_edges"]]),
                 order=order.mapped(),
                 out_weights=out_weights.mapped(),
             )
@@ -229,7 +238,12 @@ class _Builder:
         ranges: Any = [(0, 0, 0)]
         for task in self._tasks(vertices, ["degree"]):
             ranges = self.executor.submit(
-                _extend_ranges, ranges, task, edge_bytes, partition_bytes, name="split_rows"
+                extend_ranges,
+                ranges,
+                task,
+                edge_bytes,
+                partition_bytes,
+                name="split_rows",
             )
         return self.executor.gather([ranges])[0]
 
@@ -240,7 +254,7 @@ class _Builder:
         if not self.graph.weighted:
             return None
         tasks = self._tasks(edges, ["weight"])
-        is_double = np.float64 in self._map(_choose_weight_dtype, tasks)
+        is_double = np.float64 in self._map(choose_weight_dtype, tasks)
         return np.float64 if is_double else np.float32
 
     def _write_partitions(
@@ -252,28 +266,28 @@ class _Builder:
         partition_bytes: int,
     ) -> None:
         """Pack the partitions of the store, and write them and the out-weights."""
-        groups = _group_ranges(ranges, self._max_task_edges(ranges))
+        groups = group_ranges(ranges, self._max_task_edges(ranges))
         bounds = [groups[0][0][0], *(group[-1][1] for group in groups)]
         is_small = max(len(groups), edges.num_partitions) <= MAX_TASK_SHUFFLE
         by_position = (
-            edges.map(_compact)
+            edges.map(compact_edges)
             .to_frame()
             .set_index("position", divisions=bounds, shuffle_method="tasks" if is_small else None)
         )
         tasks = self.executor.compute_partitions(by_position)
         partitions = [
             self.executor.submit(
-                _pack, task, group, weight_dtype, partition_bytes, str(out_weights.path),
+                pack_partitions, task, group, weight_dtype, partition_bytes, str(out_weights.path),
                 name="pack",
             )
             for task, group in zip(tasks, groups, strict=True)
         ]  # fmt: skip
         del tasks
-        tables = self._map(_get_table, partitions)
+        tables = self._map(get_table, partitions)
         path, positions = self.writer.allocate(np.concatenate(tables))
         starts = itertools.accumulate(map(len, tables), initial=0)
         own = [positions[start : start + len(rows)] for start, rows in zip(starts, tables)]
-        self._map(_write_words, partitions, itertools.repeat(str(path)), own)
+        self._map(write_words, partitions, itertools.repeat(str(path)), own)
 
     def _max_task_edges(self, ranges: list[tuple[int, int, int]]) -> int:
         """Return how many edges a task may pack in the memory of a worker."""
@@ -295,106 +309,3 @@ def _get_worker_memory(client: Any) -> int:
     workers = monitor.ask_scheduler(client, "identity")["workers"].values()
     limits = [each["memory_limit"] // each["nthreads"] for each in workers if each["memory_limit"]]
     return min(limits, default=free_memory(np))
-
-
-# Tasks
-
-
-def _extend_ranges(
-    ranges: list[tuple[int, int, int]], frame: Frame, edge_bytes: int, partition_bytes: int
-) -> list[tuple[int, int, int]]:
-    """Split further rows into ranges, of which the last one so far may grow."""
-    degrees = to_host(frame["degree"].values)
-    edges = np.concatenate([[0], np.cumsum(degrees)])
-    cost = edges * edge_bytes + np.arange(edges.size)
-    ranges, row = list(ranges), 0
-    while row < degrees.size:
-        start, stop, num_edges = ranges[-1]
-        max_cost = cost[row] + partition_bytes - num_edges * edge_bytes - (stop - start)
-        last = int(np.searchsorted(cost, max_cost, side="right")) - 1
-        if last <= row and stop > start:
-            ranges.append((stop, stop, 0))
-            continue
-        last = max(last, row + 1)  # a single row may exceed `partition_bytes`
-        num_edges += int(edges[last] - edges[row])
-        ranges[-1] = start, stop + last - row, num_edges
-        row = last
-    return ranges
-
-
-def _group_ranges(
-    ranges: list[tuple[int, int, int]], max_edges: int
-) -> list[list[tuple[int, int, int]]]:
-    """Group consecutive ranges of at most `max_edges` edges together, but at least one range."""
-    groups: list[list[tuple[int, int, int]]] = []
-    total = 0
-    for each in ranges:
-        if not groups or total + each[2] > max_edges:
-            groups.append([])
-            total = 0
-        groups[-1].append(each)
-        total += each[2]
-    return groups
-
-
-def _choose_weight_dtype(frame: Frame) -> type:
-    return storage_dtype(frame["weight"].values)
-
-
-def _compact(edges: Frame) -> Frame:
-    """Drop what `_pack` does not need, and store positions and ids as the store does."""
-    edges = edges.drop(columns="layer")
-    return edges.astype(dict.fromkeys(("position", "neighbor", "neighbor_id"), "int32"))
-
-
-def _pack(
-    frame: Frame,
-    ranges: list[tuple[int, int, int]],
-    weight_dtype: type | None,
-    partition_bytes: int,
-    out_weight_path: str,
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the words and the table of the partitions of some ranges of rows.
-
-    Also writes the out-weights of the rows.
-    """
-    edges = {name: to_host(frame[name].values) for name in frame}
-    start, num_rows = ranges[0][0], ranges[-1][1] - ranges[0][0]
-    rows = to_host(frame.index.values) - start
-    ties = [edges["order"]] if "order" in edges else []
-    order = np.lexsort((*ties, edges["neighbor_id"], rows))
-    rows = rows[order]
-    weights = edges["weight"][order] if weight_dtype else None
-    write_at(out_weight_path, 8 * start, np.bincount(rows, weights, num_rows).astype(np.float64))
-    is_backward, neighbors = edges["is_backward"][order], edges["neighbor"][order]
-    del edges
-    sections: list[Section] = []
-    for is_own in (~is_backward, is_backward):
-        offsets = np.zeros(num_rows + 1, np.int64)
-        np.cumsum(np.bincount(rows[is_own], minlength=num_rows), out=offsets[1:])
-        own = np.empty(0) if weights is None else weights[is_own].astype(weight_dtype)
-        sections.append((offsets, neighbors[is_own].astype(np.int32), own))
-    weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
-    partitions = [
-        each
-        for first, stop, _ in ranges
-        for each in pack_partition(
-            first,
-            [(offsets[first - start : stop - start + 1], *rest) for offsets, *rest in sections],
-            weight_bytes,
-            partition_bytes,
-        )
-    ]
-    words = [words for words, _ in partitions]
-    return words, np.array([row for _, row in partitions], np.int64).reshape(-1, len(TABLE))
-
-
-def _get_table(partitions: tuple[list[np.ndarray], np.ndarray]) -> np.ndarray:
-    return partitions[1]
-
-
-def _write_words(
-    partitions: tuple[list[np.ndarray], np.ndarray], path: str, positions: np.ndarray
-) -> None:
-    for words, position in zip(partitions[0], positions.tolist(), strict=True):
-        write_at(path, 4 * position, words)

@@ -1,7 +1,7 @@
 """WolfPath's layered edge list as frame operations; `layered.build` has the kernel form.
 
-Layers are distances from a root. The edges of a layer are sorted by source, and those to the same
-or a later layer come before the others. `layered_build` packs them into a store.
+Layers are distances from a root [1]_. The edges of a layer are sorted by source, and those to the
+same or a later layer come before the others. `layered_build` packs them into a store.
 
 References
 ----------

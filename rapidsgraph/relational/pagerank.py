@@ -11,6 +11,7 @@ from ..algorithms.parameters import PageRankParameters
 from ..frames import Frame
 from ..graph.weight_sums import out_weight_error
 from ..progress import Report, reporter
+from ..validation import DEFAULT_WEIGHT
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table, drop_index, find_rows, index_rows
 from .vertex_arguments import join_vertex_values
@@ -18,7 +19,7 @@ from .vertex_arguments import join_vertex_values
 
 def pagerank(graph: Any, parameters: PageRankParameters) -> tuple[Frame, int, float]:
     """Compute PageRank by joins; see `algorithms.pagerank.pagerank`."""
-    graph = as_frame_graph(graph, merge_arcs=True, algorithm="pagerank")
+    graph = as_frame_graph(graph, DEFAULT_WEIGHT, multi_edges="sum", algorithm="pagerank")
     graph.check_name_collisions("pagerank")
     num_vertices = graph.vertices.count()
     if not num_vertices:

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import frames
+from ..algorithms.run_memory import UNDIRECTED_ALGORITHMS
 from ..frames import Column
+from ..graph.local_graph import LocalGraph
 from ..validation import check_free_memory
 
 SAMPLE_ROWS = 2**16  # whose text gives the mean length of names
@@ -40,7 +42,7 @@ FRAME_BYTES = {
 
 
 def estimate_bytes(
-    algorithm: str, num_arcs: int, num_vertices: int, names: Sequence[Column]
+    algorithm: str, num_arcs: int, num_vertices: int, name_lengths: Sequence[int | None]
 ) -> int:
     """Estimate the peak memory of a frame form beyond the edges.
 
@@ -48,13 +50,12 @@ def estimate_bytes(
     ----------
     algorithm : str
     num_arcs, num_vertices : int
-    names : sequence of Column
-        The columns that name the source of each arc.
+    name_lengths : sequence of int or None
+        For each name column the mean length of its text in bytes; None for integers.
     """
     per = FRAME_BYTES[algorithm]
     arc_name, vertex_name = -NAME_BYTES, -NAME_BYTES
-    for values in names:
-        length = _measure_length(values)
+    for length in name_lengths:
         arc_name += NAME_BYTES if length is None else TEXT_BYTES + length
         vertex_name += NAME_BYTES if length is None else TEXT_OBJECT_BYTES + length
     # A vertex has at most sqrt(2 m) upward arcs; see `scan.count_common_neighbors`.
@@ -67,11 +68,21 @@ def estimate_bytes(
     )
 
 
+def estimate_graph_bytes(algorithm: str, graph: LocalGraph) -> int:
+    """Estimate the peak memory of a frame form on a graph, beyond the graph."""
+    num_arcs = graph.num_edges if algorithm in UNDIRECTED_ALGORITHMS else graph.num_arcs
+    ids = graph.xp.arange(min(graph.num_vertices, SAMPLE_ROWS))
+    names = graph.labeling.names.columns(graph.xp, ids).values()
+    lengths = [*map(_measure_length, names)]
+    return estimate_bytes(algorithm, num_arcs, graph.num_vertices, lengths)
+
+
 def check_memory(
     algorithm: str, num_arcs: int, num_vertices: int, names: Sequence[Column], xp: Any
 ) -> None:
     """Raise InsufficientMemoryError unless a frame form fits into free memory."""
-    needed = estimate_bytes(algorithm, num_arcs, num_vertices, names)
+    lengths = [*map(_measure_length, names)]
+    needed = estimate_bytes(algorithm, num_arcs, num_vertices, lengths)
     check_free_memory(f"{algorithm} by frames of {num_arcs:,} arcs", needed, xp)
 
 

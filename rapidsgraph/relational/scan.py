@@ -1,6 +1,7 @@
 """Structural similarity and SCAN as frame operations.
 
-Common neighbors are counted by joining the edges with themselves. Similarities are compared as
+The definitions are those of SCAN [1]_. Common neighbors are counted by joining the edges with
+themselves, each directed to the endpoint of higher degree [2]_. Similarities are compared as
 integers, without rounding. `algorithms.similarity` and `algorithms.scan` have the kernel form.
 
 References

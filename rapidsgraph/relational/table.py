@@ -53,6 +53,10 @@ class Table(ABC):
         """Send the rows, which must be few, to every partition."""
 
     @abstractmethod
+    def gather(self) -> Self:
+        """Send the rows, which must be few, to one partition; the others have none."""
+
+    @abstractmethod
     def distribute(self, frame: Frame, by: Sequence[str]) -> Self:
         """Return a table of a frame's rows, partitioned by a key into as many partitions."""
 
@@ -183,6 +187,10 @@ class EagerTable(Table):
         return sum_columns(self.frame, columns)
 
     def replicate(self) -> Self:
+        """Return the table, which has one partition."""
+        return self
+
+    def gather(self) -> Self:
         """Return the table, which has one partition."""
         return self
 

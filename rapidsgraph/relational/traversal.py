@@ -7,10 +7,9 @@ from typing import Any
 
 from ..algorithms.parameters import SearchParameters
 from ..algorithms.traversal import check_result_columns
-from ..distributed.graph import DistributedGraph
-from ..frames import Frame, column_names, is_dask, normalize_frame
-from ..graph.local_graph import LocalGraph, storage_of
+from ..frames import Frame
 from ..graph.weight_sums import can_overflow, distance_error
+from ..validation import DEFAULT_WEIGHT
 from .distances import find_distances
 from .frame_graph import FrameGraph, as_frame_graph
 from .table import Table
@@ -28,7 +27,7 @@ def bfs(graph: Any, parameters: SearchParameters) -> Frame:
 
 def sssp(graph: Any, parameters: SearchParameters) -> Frame:
     """Compute shortest paths by joins; see `rapidsgraph.sssp`."""
-    graph = as_frame_graph(graph, "weight" if _has_weights(graph) else None, algorithm="sssp")
+    graph = as_frame_graph(graph, DEFAULT_WEIGHT, multi_edges="min", algorithm="sssp")
     check_result_columns(graph)
     sources = find_vertices(graph, parameters.source)
     state = _search(graph, sources, parameters, weighted=graph.weighted)
@@ -38,7 +37,7 @@ def sssp(graph: Any, parameters: SearchParameters) -> Frame:
 def _search(
     graph: FrameGraph, sources: Table, parameters: SearchParameters, weighted: bool
 ) -> Table:
-    """Return a row per vertex with its distance, and its predecessor if these are wanted."""
+    """Return a row per vertex with its distance, and optionally its predecessor."""
     vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
     arcs = graph.arcs if weighted else graph.arcs.select([*source, *destination])
     others = graph.vertices.difference(sources, vertex)
@@ -49,14 +48,6 @@ def _search(
     if parameters.predecessors:
         state = _add_predecessors(graph, arcs, state, sources, weighted)
     return state
-
-
-def _has_weights(graph: Any) -> bool:
-    """Return whether an edge frame has a weight column; a graph knows its weights."""
-    if isinstance(storage_of(graph), (LocalGraph, DistributedGraph, FrameGraph)):
-        return False
-    names = graph.columns if is_dask(graph) else column_names(normalize_frame(graph)[1])
-    return "weight" in names
 
 
 def _make_result(
@@ -75,14 +66,14 @@ def _add_predecessors(
     vertex, predecessor = map(graph.name_columns, ("vertex", "predecessor"))
     predecessors = _find_nearer(graph, arcs, state).persist()
     if weighted:
-        # Vertices that only arcs of weight zero reach: by BFS from all others.
+        # A BFS from all other vertices finds those that only arcs of weight zero lead to.
         reached = state.filter(_is_reached).select(vertex)
-        known = predecessors.select(vertex).union(sources.select(vertex)).persist()
-        others = reached.difference(known, vertex).persist()
+        starts = predecessors.select(vertex).union(sources.select(vertex)).persist()
+        others = reached.difference(starts, vertex).persist()
         if others.count():
-            equal = _select_equal_arcs(graph, arcs, state).persist()
-            levels = find_distances(graph, equal, known, others).persist()
-            predecessors = predecessors.union(_find_nearer(graph, equal, levels))
+            equal_arcs = _select_equal_arcs(graph, arcs, state).persist()
+            levels = find_distances(graph, equal_arcs, starts, others).persist()
+            predecessors = predecessors.union(_find_nearer(graph, equal_arcs, levels))
     rest = state.difference(predecessors, vertex)
     rest = rest.copy_columns(vertex, predecessor).assign(has_predecessor=False)
     return state.join(predecessors, vertex).assign(has_predecessor=True).union(rest)
@@ -98,11 +89,11 @@ def _find_nearer(graph: FrameGraph, arcs: Table, state: Table) -> Table:
         arcs.join(start, source).map(_assign_offer).filter(lambda arc: arc["start"] < arc["offer"])
     )
     offers = offers.select([*destination, *source, "offer"])
-    first = offers.smallest(destination, order=["offer", *source])
-    first = first.rename([*destination, *source], [*vertex, *predecessor]).join(state, vertex)
+    best = offers.smallest(destination, order=["offer", *source])
+    best = best.rename([*destination, *source], [*vertex, *predecessor]).join(state, vertex)
     # An offer beyond double precision equals the distance of an unreached vertex.
-    first = first.filter(_is_reached).filter(lambda row: row["offer"] == row["distance"])
-    return first.select([*vertex, *predecessor])
+    best = best.filter(_is_reached).filter(lambda row: row["offer"] == row["distance"])
+    return best.select([*vertex, *predecessor])
 
 
 def _select_equal_arcs(graph: FrameGraph, arcs: Table, state: Table) -> Table:

@@ -11,34 +11,46 @@ from .. import device, frames
 from ..device import Array
 from ..frames import Column, Frame
 from ..graph.edge_columns import name_vertices
-from ..graph.vertex_arguments import read_vertex_values, resolve_vertices
+from ..graph.vertex_arguments import find_ids, tabulate_vertices
 from ..graph.vertex_names import Labeling, VertexNames
+from ..graph.vertex_values import scale_vertex_values, tabulate_vertex_values
 from .frame_graph import FrameGraph, get_values, make_frame
 from .table import EagerTable, Table
 
 
 def find_vertices(graph: FrameGraph, vertices: Any, parameter: str = "source") -> Table:
     """Return the rows of the vertices that a caller names; see `resolve_vertices`."""
-    labeling = _ArgumentLabeling(graph)
-    ids = resolve_vertices(labeling, vertices, parameter)
+    labeling = _TableLabeling(graph)
+    table, columns = tabulate_vertices(labeling, vertices, parameter)
+    matches = labeling.match(table, columns, parameter)
+    ids = matches.xp.unique(find_ids(matches, table, columns, parameter))
     vertex = graph.name_columns("vertex")
-    return graph.vertices.join(graph.vertices.distribute(labeling.make_frame(ids), vertex), vertex)
+    names = _make_name_frame(matches, vertex, ids)
+    return graph.vertices.join(graph.vertices.distribute(names, vertex), vertex)
 
 
 def join_vertex_values(
     graph: FrameGraph, state: Table, column: str, values: Any, parameter: str
 ) -> Table:
     """Add a column of a caller's values, 0 without one; see `read_vertex_values`."""
-    labeling = _ArgumentLabeling(graph)
-    ids, array = read_vertex_values(labeling, values, parameter)
-    names = labeling.make_frame(ids).assign(**{column: array})
+    labeling = _TableLabeling(graph)
+    table, columns, value_column = tabulate_vertex_values(labeling, values, parameter)
+    matches = labeling.match(table, columns, parameter)
+    ids, array = scale_vertex_values(matches, table, columns, value_column, parameter)
     vertex = graph.name_columns("vertex")
+    names = _make_name_frame(matches, vertex, ids).assign(**{column: array})
     state = state.join(state.distribute(names, vertex), vertex, how="left")
     return state.map(_fill_zero, column=column)
 
 
-class _ArgumentLabeling(Labeling):
-    """The names of those vertices of a graph that an argument names."""
+def _make_name_frame(labeling: Labeling, columns: Sequence[str], ids: Array) -> Frame:
+    """Return a frame of the names of vertices, in columns as of the graph."""
+    names = labeling.names.columns(labeling.xp, ids).values()
+    return make_frame(dict(zip(columns, names, strict=True)), labeling.xp)
+
+
+class _TableLabeling(Labeling):
+    """The labeling of a `FrameGraph`, whose names are a table. They have no ids."""
 
     def __init__(self, graph: FrameGraph) -> None:
         schema, self._vertices = graph.schema, graph.vertices
@@ -56,17 +68,22 @@ class _ArgumentLabeling(Labeling):
         return self._vertices.count()
 
     def ids(self, table: Any, parameter: str, labels: Sequence[str] | None = None) -> Array:
-        """Find the vertices that a table names, and return their ids; see `Labeling.ids`."""
+        """Return ids among the vertices that match a table; see `Labeling.ids`."""
         labels = labels or self.names.labels
+        return self.match(table, labels, parameter).ids(table, parameter, labels)
+
+    def match(self, table: Any, labels: Sequence[str], parameter: str) -> Labeling:
+        """Return the labeling of those vertices of the graph that a table names."""
         columns = [frames.get_column(table, label, "vertex", parameter) for label in labels]
         rows, vertex = self._as_names(columns), list(self._first)
         matches = self._vertices.join(self._vertices.distribute(rows, vertex), vertex)
-        names = EagerTable(self._first).union(EagerTable(matches.collect())).collect()
-        columns_of_names = [get_values(names, column) for column in names]
-        self.names, _, _ = name_vertices(
-            columns_of_names, columns_of_names, None, self.names.labels, self.xp
-        )
-        return self.names.ids(columns, self.xp, parameter)
+        frame = EagerTable(self._first).union(EagerTable(matches.collect())).collect()
+        values = [get_values(frame, column) for column in frame]
+        names, _, _ = name_vertices(values, values, None, self.names.labels, self.xp)
+        return Labeling(
+            names, self.xp, self.library, self.is_endpoint_specific, self.source_columns,
+            self.text_types,
+        )  # fmt: skip
 
     def _as_names(self, columns: Sequence[Column]) -> Frame:
         """Return the distinct rows that may be names, in the types of the names."""
@@ -88,11 +105,6 @@ class _ArgumentLabeling(Labeling):
                 keep &= (arrays[name] < 0) == (values < 0)
         rows = make_frame({**arrays, "is_name": keep}, self.xp)
         return rows[rows["is_name"]][list(arrays)].drop_duplicates()
-
-    def make_frame(self, ids: Array) -> Frame:
-        """Return the names of vertices, as the graph has them."""
-        names = self.names.columns(self.xp, ids).values()
-        return make_frame(dict(zip(self._first, names, strict=True)), self.xp)
 
 
 def _get_first(vertices: Frame) -> Frame:

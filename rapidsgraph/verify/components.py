@@ -8,10 +8,13 @@ from ..errors import VerificationError
 from ..frames import Frame
 from ..graph.csr import row_indices
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..validation import check_flag, suggest_parameters
 from .result_reader import Result, vertex_name
+from .strong_components import check_strong_connections
 
 
-def components(graph: GraphLike, result: Frame) -> int:
+@suggest_parameters
+def components(graph: GraphLike, result: Frame, *, strong: bool = False) -> int:
     """Verify a result of `connected_components`.
 
     Parameters
@@ -20,6 +23,8 @@ def components(graph: GraphLike, result: Frame) -> int:
         A Dask frame, or the `Graph` of one, is computed.
     result : frame
         Vertex names and `component`, one row per vertex, in any order.
+    strong : bool, default False
+        Whether components are strong ones.
 
     Returns
     -------
@@ -43,7 +48,8 @@ def components(graph: GraphLike, result: Frame) -> int:
     The checks are independent of the algorithm that made the result: both endpoints of every edge
     are in one component; every component is connected, by linking the endpoints of edges until no
     link changes; and components are numbered from 0 by descending size, ties by smallest vertex
-    name.
+    name. Of strong components, the smallest vertex reaches all others, and they it, and the graph
+    of the edges between components has no cycle; this takes linear time on a CPU.
 
     Examples
     --------
@@ -52,8 +58,9 @@ def components(graph: GraphLike, result: Frame) -> int:
     >>> rg.verify.components(edges, rg.connected_components(edges))
     2
     """
+    check_flag("strong", strong)
     graph = as_local_graph(in_memory(graph))
-    xp, adjacency, num_vertices = graph.xp, graph.csr, graph.num_vertices
+    xp, num_vertices = graph.xp, graph.num_vertices
     numbers = Result(graph, result).numbers("component")
     if not num_vertices:
         return 0
@@ -67,6 +74,18 @@ def components(graph: GraphLike, result: Frame) -> int:
             value=float(numbers[vertex]),
         )
     component = numbers.astype(xp.int32)
+    sizes, smallest = _measure_components(component)
+    if strong:
+        check_strong_connections(graph, component, smallest)
+    else:
+        _check_weak_connections(graph, component, smallest)
+    check_group_order(sizes, smallest, graph, "component")
+    return sizes.size
+
+
+def _check_weak_connections(graph: LocalGraph, component: Array, smallest: Array) -> None:
+    """Raise VerificationError unless components are connected, and no edge leads out of one."""
+    adjacency = graph.csr
     sources, destinations = row_indices(adjacency), adjacency.neighbors
     crosses = component[sources] != component[destinations]
     if bool(crosses.any()):
@@ -79,8 +98,7 @@ def components(graph: GraphLike, result: Frame) -> int:
             column="component",
         )
     del crosses
-    sizes, smallest = _measure_components(component)
-    is_apart = connected_minimum(sources, destinations, num_vertices) != smallest[component]
+    is_apart = connected_minimum(sources, destinations, component.size) != smallest[component]
     if bool(is_apart.any()):
         vertex = int(is_apart.argmax())
         raise VerificationError(
@@ -90,8 +108,6 @@ def components(graph: GraphLike, result: Frame) -> int:
             column="component",
             value=int(component[vertex]),
         )
-    check_group_order(sizes, smallest, graph, "component")
-    return sizes.size
 
 
 def _measure_components(component: Array) -> tuple[Array, Array]:

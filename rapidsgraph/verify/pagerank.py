@@ -8,15 +8,18 @@ from ..algorithms.pagerank import (
     dangling_weights,
     vertex_distribution,
 )
+from ..algorithms.parameters import FRAME_OPTIONS
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame, VertexValues
 from ..graph.csr import row_indices
 from ..graph.local_graph import GraphLike, as_local_graph
 from ..graph.weight_sums import check_out_weights
+from ..validation import suggest_parameters
 from .result_reader import Result, vertex_name
 
 
+@suggest_parameters
 def pagerank(
     graph: GraphLike,
     result: Frame,
@@ -70,7 +73,7 @@ def pagerank(
     True
     """
     damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
-    graph = as_local_graph(in_memory(graph))
+    graph = as_local_graph(in_memory(graph), **FRAME_OPTIONS["pagerank"])
     xp, adjacency, num_vertices = graph.xp, graph.csr, graph.num_vertices
     values = Result(graph, result).numbers("pagerank")
     if not num_vertices:

@@ -41,7 +41,7 @@ class Result:
 
     def __init__(self, graph: LocalGraph, result: Any) -> None:
         self.graph, self.xp = graph, graph.xp
-        self.kind, self.table = frames.normalize_frame(in_memory(result))
+        self.kind, self.table = frames.normalize_frame(in_memory(result), "result")
         with verification_errors():
             self.ids = graph.labeling.ids(self.table, "the result")
         xp, ids, num_vertices = self.xp, self.ids, graph.num_vertices

@@ -18,6 +18,7 @@ from ..errors import VerificationError, format_value
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
+from ..validation import suggest_parameters
 from .cluster_reader import LOW_WORD, ClusterTable, check_roles, read_clusters
 from .components import check_group_order, connected_minimum, smallest_members
 from .result_reader import verification_errors, vertex_name
@@ -28,6 +29,7 @@ ROUNDING = 1e-9  # relative distance from epsilon at which floating point may ro
 ROLE_NAMES = [f"{'an' if role[0] in 'aeiou' else 'a'} {role}" for role in ROLES]
 
 
+@suggest_parameters
 def scan(graph: GraphLike, result: Frame, *, epsilon: Epsilon = 0.5, mu: int = 3) -> int:
     """Verify a result of `scan`.
 
@@ -78,7 +80,7 @@ def scan(graph: GraphLike, result: Frame, *, epsilon: Epsilon = 0.5, mu: int = 3
     epsilon, mu = check_epsilon(epsilon), check_mu(mu)
     graph = undirected_graph(in_memory(graph))
     with verification_errors():
-        _, frame = frames.normalize_frame(in_memory(result))
+        _, frame = frames.normalize_frame(in_memory(result), "result")
         table = read_clusters(graph, frame, "cluster", "the result")
         if table.roles is None:
             columns = frames.column_names(frame)

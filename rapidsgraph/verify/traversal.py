@@ -17,11 +17,13 @@ from ..frames import Frame, Vertices
 from ..graph.csr import row_indices
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
+from ..validation import suggest_parameters
 from .result_reader import Result, vertex_name
 
 CHUNK_ARCS = 2**22  # arcs that are checked at a time
 
 
+@suggest_parameters
 def bfs(
     graph: GraphLike, result: Frame, source: Vertices, *, depth_limit: int | None = None
 ) -> int:
@@ -71,6 +73,7 @@ def bfs(
     return int(_verify(graph, result, source, limit, weighted=False, nullable=True))
 
 
+@suggest_parameters
 def sssp(
     graph: GraphLike, result: Frame, source: Vertices, *, cutoff: float | None = None
 ) -> float:

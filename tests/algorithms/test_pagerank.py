@@ -315,7 +315,7 @@ def test_start_of_any_sum(make_arrays):
     edges, start = random_edges(10), {0: 2.0, 59: 6.0}
     frame = make_arrays(columns_of(edges))
     ranks = ranks_of(rg.pagerank(frame, start=start, tolerance=0, max_iterations=2))
-    left = naive.merged([(a, b, 1) for a, b, _ in edges])
+    left = naive.merged(edges, "sum")
     assert_close(ranks, naive.pagerank(left, iterations=2, start=start), 1e-15)
 
 
@@ -364,9 +364,9 @@ def test_launch_changes_nothing(make_arrays, method, launch):
         ({"precision": "half"}, r"precision is 'half'; it can be 'double', 'single'"),
         (
             {"dangling": "self"},
-            r"dangling is 'self'; it can be None \(.*\), 'uniform', 'drop', or a frame or dict",
+            r"dangling is 'self'; it can be None \(.*\), 'uniform', 'drop', or a frame, S",
         ),
-        ({"dangling": 3}, r"dangling is a builtins.int; give a dict"),
+        ({"dangling": 3}, r"dangling is of type int; give a pandas or cuDF Series"),
         ({"launch": (1, 32)}, r"launch is for the methods edge, node, contribution and warp"),
         ({"method": "node", "launch": 32}, r"launch is 32; it must be \(blocks, threads\)"),
         ({"method": "node", "launch": (1, 32, 1)}, r"launch is \(1, 32, 1\)"),

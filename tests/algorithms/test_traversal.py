@@ -1,5 +1,7 @@
 """BFS and SSSP against closed forms, slow loops and NetworkX."""
 
+from unittest import mock
+
 import hypothesis.strategies as st
 import naive
 import networkx
@@ -9,6 +11,7 @@ from conftest import FrameMaker, by_engine, check_traversals, columns_of, paths_
 from hypothesis import given, settings
 
 import rapidsgraph as rg
+from rapidsgraph.algorithms import traversal
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +102,7 @@ CLOSED_FORMS = {
 def test_closed_forms(make_arrays, name, method):
     pairs, directed, source, distances, predecessors = CLOSED_FORMS[name]
     columns = columns_of([(a, b, 0.5) for a, b in pairs])
-    unit = rg.Graph(make_arrays(columns), directed=directed)
+    unit = rg.Graph(make_arrays(columns), weight=None, directed=directed)
     half = rg.Graph(make_arrays(columns), weight="weight", directed=directed)
     levels, before = dict(enumerate(distances)), dict(enumerate(predecessors))
     found = rg.bfs(unit, source, method=method)
@@ -318,14 +321,15 @@ edge_lists = st.lists(
 source_lists = st.lists(st.integers(0, 10), min_size=1, max_size=3)
 
 
-@given(edge_lists, source_lists, st.sampled_from([None, 0, 1, 2, 4]), st.booleans())
-@settings(max_examples=100)
-def test_small_graphs_agree_with_naive(edges, sources, limit, directed):
+@given(edge_lists, source_lists, st.sampled_from([None, 0, 1, 2, 4]), st.booleans(), st.booleans())
+@settings(max_examples=150)
+def test_small_graphs_agree_with_naive(edges, sources, limit, directed, uses_heap):
     """With edges of weight 0, ties, self-loops, parallel edges, and what is out of reach."""
     frame = FrameMaker("arrays")(columns_of(edges))
     options = {"weight": "weight", "directed": directed, "multi_edges": "keep"}
     graph = rg.Graph(frame, vertices=11, **options)
-    check_traversals(graph, edges, sources, vertices=range(11), limit=limit, directed=directed)
+    with mock.patch.object(traversal, "has_wide_weights", return_value=uses_heap):
+        check_traversals(graph, edges, sources, vertices=range(11), limit=limit, directed=directed)
 
 
 @given(edge_lists.filter(bool), st.randoms(use_true_random=False), st.sampled_from([1, -1]))

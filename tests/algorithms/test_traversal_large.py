@@ -10,7 +10,9 @@ import pytest
 from conftest import check_traversals, paths_of
 
 import rapidsgraph as rg
+from rapidsgraph.algorithms import traversal
 from rapidsgraph.generate import grid, rmat
+from rapidsgraph.graph.local_graph import storage_of
 
 pytestmark = pytest.mark.slow
 
@@ -180,19 +182,24 @@ def test_limits_of_a_large_graph(make_arrays, limit):
 
 
 @symmetrize
-@pytest.mark.parametrize("weights", [None, "many", "few", "zeros"])
+@pytest.mark.parametrize("weights", [None, "many", "few", "zeros", "wide"])
 def test_rmat_agrees_with_naive(make_arrays, directed, weights):
-    """A few kinds of weights: all different, with ties, and hardly anything but 0."""
+    """Weights that are all different, with ties, mostly 0, and of many magnitudes."""
     frame = rmat(11, 12, seed=5, weights=(0.0, 2.0), device="cpu")
     columns = {name: frame[name].to_numpy() for name in frame}
     if weights == "few":
         columns["weight"] = np.round(columns["weight"] * 4) / 4
     if weights == "zeros":
         columns["weight"] = np.maximum(columns["weight"] - 1.9, 0)
+    if weights == "wide":
+        random = np.random.default_rng(5)
+        columns["weight"] = random.lognormal(0, 8, len(frame)) * (random.random(len(frame)) > 0.1)
     if weights is None:
         columns["weight"] = np.ones(len(frame))
     graph = rg.Graph(make_arrays(columns), weight="weight" if weights else None,
                      directed=directed, multi_edges="keep")  # fmt: skip
+    if weights:
+        assert traversal.has_wide_weights(storage_of(graph)) is (weights == "wide")
     edges = list(zip(*(columns[name].tolist() for name in ("source", "destination", "weight"))))
     check_traversals(graph, edges, edges[0][0], directed=directed)
     check_traversals(

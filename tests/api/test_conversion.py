@@ -51,7 +51,7 @@ def test_igraph_there_and_back(name):
     back = rg.from_igraph(graph.to_igraph())
     assert (back.directed, back.weighted) == (graph.directed, graph.weighted)
     assert_frame_equal(back.vertices, graph.vertices)
-    assert_frame_equal(back.to_edges(), graph.to_edges())
+    assert_frame_equal(back.edges, graph.edges)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -60,9 +60,9 @@ def test_scipy_there_and_back(name):
     back = rg.from_scipy(graph.to_scipy(), graph.vertices, directed=graph.directed)
     assert back.weighted
     assert_frame_equal(back.vertices, graph.vertices)
-    edges = graph.to_edges()
+    edges = graph.edges
     expected = edges if graph.weighted else edges.assign(weight=1)
-    assert_frame_equal(back.to_edges(), expected)
+    assert_frame_equal(back.edges, expected)
 
 
 def test_results_equal_those_of_networkx():
@@ -82,10 +82,75 @@ def test_results_equal_those_of_networkx():
     )
 
 
+def hides_the_edge_of_0_and_1(a, b, *key):
+    return {a, b} != {0, 1}
+
+
+@pytest.mark.parametrize(
+    "kind", [networkx.Graph, networkx.DiGraph, networkx.MultiGraph, networkx.MultiDiGraph]
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"filter_edge": hides_the_edge_of_0_and_1},
+        {"filter_edge": lambda *edge: False},
+        {"filter_node": lambda node: node != 0},
+        {"filter_edge": hides_the_edge_of_0_and_1, "filter_node": lambda node: node != 2},
+    ],
+    ids=["edge", "all edges", "node", "both"],
+)
+def test_filtered_views(kind, options):
+    g = kind([(0, 1, {"weight": 5}), (0, 1, {"weight": 2}), (1, 2, {"weight": 3}), (2, 3)])
+    view = networkx.subgraph_view(g, **options)
+    back = rg.from_networkx(view).to_networkx()
+    assert list(back) == sorted(view)
+    assert list_edges(back) == list_edges(view)
+
+
+@pytest.mark.parametrize("convert", [rg.from_networkx, rg.from_igraph])
+def test_unknown_policy(convert):
+    g = GRAPHS["integers"]
+    if convert is rg.from_igraph:
+        g = pytest.importorskip("igraph").Graph.Ring(4)
+    with pytest.raises(rg.GraphError, match="multi_edges is 'bogus'; it can be 'first'") as caught:
+        convert(g, multi_edges="bogus")
+    assert caught.value.parameter == "multi_edges"
+
+
+def parallel_edges(weights):
+    ends = np.zeros(len(weights), np.int64)
+    return {"source": ends, "destination": ends + 1, "weight": weights}
+
+
+@pytest.mark.parametrize(
+    ("weights", "total", "kind"),
+    [
+        (np.array([2**62, 2**62]), 2.0**63, "f"),
+        (np.array([2**62, 2**62 - 1]), 2**63 - 1, "i"),
+        (np.array([2**31 - 1] * 3, np.int32), 3 * (2**31 - 1), "i"),
+        (np.array([3e38, 3e38], np.float32), 2 * float(np.float32(3e38)), "f"),
+    ],
+    ids=["beyond int64", "int64", "int32", "float32"],
+)
+def test_sums_of_parallel_weights_do_not_overflow(weights, total, kind):
+    graph = rg.Graph(parallel_edges(weights), weight="weight", multi_edges="keep")
+    matrix = graph.to_scipy()
+    assert (matrix[0, 1], matrix.dtype.kind) == (total, kind)
+    entries = scipy.sparse.coo_array((weights, ([0] * len(weights), [1] * len(weights))), (2, 2))
+    assert rg.from_scipy(entries).edges["weight"].tolist() == [total]
+
+
+def test_an_infinite_sum_of_parallel_weights():
+    edges = parallel_edges(np.array([1.7e308, 1.7e308]))
+    graph = rg.Graph(edges, weight="weight", multi_edges="keep")
+    with pytest.raises(rg.GraphError, match="edges between 0 and 1 sum to more than"):
+        graph.to_scipy()
+
+
 def test_attribute_of_weights():
     g = networkx.Graph([(0, 1, {"km": 2.5}), (1, 2)])
     assert not rg.from_networkx(g).weighted
-    assert rg.from_networkx(g, weight="km").to_edges()["weight"].tolist() == [2.5, 1]
+    assert rg.from_networkx(g, weight="km").edges["weight"].tolist() == [2.5, 1]
     assert not rg.from_networkx(GRAPHS["text"], weight=None).weighted
     with pytest.raises(rg.MissingColumnError, match="'length'; their attributes are km") as caught:
         rg.from_networkx(g, weight="length")
@@ -96,7 +161,7 @@ def test_attribute_of_weights_in_igraph():
     igraph = pytest.importorskip("igraph")
     g = igraph.Graph(edges=[(0, 1), (1, 2)], edge_attrs={"km": [2.5, 4]})
     assert not rg.from_igraph(g).weighted
-    assert rg.from_igraph(g, weight="km").to_edges()["weight"].tolist() == [2.5, 4]
+    assert rg.from_igraph(g, weight="km").edges["weight"].tolist() == [2.5, 4]
     with pytest.raises(rg.MissingColumnError, match="'length'; their attributes are km"):
         rg.from_igraph(g, weight="length")
 
@@ -104,7 +169,7 @@ def test_attribute_of_weights_in_igraph():
 @pytest.mark.parametrize(("multi_edges", "weights"), [("keep", [1, 3]), ("min", [1]), ("sum", [4])])
 def test_parallel_edges_follow_the_policy(multi_edges, weights):
     g = networkx.MultiGraph([("a", "b", {"weight": 3}), ("b", "a", {"weight": 1})])
-    edges = rg.from_networkx(g, multi_edges=multi_edges).to_edges()
+    edges = rg.from_networkx(g, multi_edges=multi_edges).edges
     assert sorted(edges["weight"]) == weights
 
 
@@ -113,7 +178,7 @@ def test_matrix_entries():
     matrix = scipy.sparse.coo_array(entries, shape=(4, 4))
     graph = rg.from_scipy(matrix)
     assert (graph.num_vertices, graph.directed) == (4, True)
-    assert graph.to_edges().values.tolist() == [[0, 1, 5], [0, 2, 0], [2, 0, 3]]
+    assert graph.edges.values.tolist() == [[0, 1, 5], [0, 2, 0], [2, 0, 3]]
     assert matrix.nnz == 4
     assert not rg.from_scipy(matrix.astype(bool)).weighted
     assert rg.from_scipy(scipy.sparse.csr_matrix(matrix)).num_edges == 3
@@ -132,7 +197,7 @@ def test_matrix_entries():
 )
 def test_names_of_rows(names):
     matrix = scipy.sparse.csr_array(([1.0, 2.0], ([0, 2], [1, 0])), shape=(3, 3))
-    edges = rg.from_scipy(matrix, names).to_edges()
+    edges = rg.from_scipy(matrix, names).edges
     rows = list(names.itertuples(index=False)) if hasattr(names, "columns") else list(names)
     rows = [tuple(row) if isinstance(row, tuple) else (row,) for row in rows]
     expected = sorted([(*rows[0], *rows[1], 1.0), (*rows[2], *rows[0], 2.0)])
@@ -154,20 +219,32 @@ SQUARE = scipy.sparse.csr_array([[0, 1], [0, 0]])
             "not symmetric",
             {"parameter": "matrix", "hint": "pass matrix.maximum(matrix.T), or directed=True"},
         ),
-        (lambda: rg.from_scipy(-SQUARE), "row 0 .* is -1", {"row": 0, "value": -1}),
+        (
+            lambda: rg.from_scipy(-SQUARE),
+            r"entry \(0, 1\) is -1",
+            {"parameter": "matrix", "value": -1},
+        ),
         (lambda: rg.from_scipy(SQUARE, "ab"), "it must be a list", {"parameter": "names"}),
         (lambda: rg.from_scipy(SQUARE, ["a"]), "1 names, .* 2 vertices", {"parameter": "names"}),
-        (lambda: rg.from_scipy(SQUARE, [7, 7]), "7 again in row 1", {"row": 1, "value": 7}),
-        (lambda: rg.from_scipy(SQUARE, [0.5, 7]), "integers or text", {"column": "names"}),
+        (
+            lambda: rg.from_scipy(SQUARE, [7, 7]),
+            "the name 7 twice",
+            {"parameter": "names", "value": 7},
+        ),
+        (
+            lambda: rg.from_scipy(SQUARE, [0.5, 7]),
+            "all integers, all text",
+            {"parameter": "names", "value": 0.5},
+        ),
         (
             lambda: rg.from_networkx(networkx.Graph([(1, "a")])),
-            "mixed-integer values",
-            {"column": "node", "value": "a", "row": 1},
+            "g has the node 'a'; nodes must be all integers",
+            {"parameter": "g", "value": "a"},
         ),
         (
             lambda: rg.from_networkx(networkx.Graph([(1, 2, {"km": -1})]), weight="km"),
-            "'km' is -1",
-            {"column": "km", "value": -1},
+            r"attribute 'km' of edge \(1, 2\) is -1",
+            {"parameter": "weight", "value": -1},
         ),
     ],
 )  # fmt: skip
@@ -180,7 +257,7 @@ def test_errors(call, message, fields):
 def test_names_of_igraph_must_be_distinct():
     igraph = pytest.importorskip("igraph")
     g = igraph.Graph(n=2, vertex_attrs={"name": ["a", "a"]})
-    with pytest.raises(rg.GraphError, match="column 'name' has 'a' again in row 1"):
+    with pytest.raises(rg.GraphError, match="g has the vertex name 'a' twice"):
         rg.from_igraph(g)
 
 

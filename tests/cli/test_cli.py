@@ -89,8 +89,8 @@ def test_writes_all_ranks(edges, tmp_path, ending):
 def options_and_meaning():
     names = ["source", "destination"]
     yield ["--undirected"], {"directed": False}, {}
-    yield ["--weight", "w"], {"weight": "w"}, {}
-    for policy in ("sum", "min", "max", "keep"):
+    yield ["--weight", "w"], {"weight": "w", "multi_edges": "sum"}, {}
+    for policy in ("first", "sum", "min", "max", "keep"):
         choice = {"weight": "w", "multi_edges": policy}
         yield ["--weight", "w", "--multi-edges", policy], choice, {}
     yield ["--self-loops", "drop"], {"self_loops": "drop"}, {}
@@ -275,7 +275,8 @@ def test_errors_of_the_machine_are_one_line(edges, monkeypatch, error):
 def test_version_and_help():
     assert run("--version").stdout == f"rapidsgraph {rg.__version__}\n"
     assert "pagerank" in run("--help").stdout
-    for name in ("pagerank", "bfs", "sssp", "components", "doctor", "demo", "generate"):
+    names = "pagerank", "bfs", "sssp", "shortest-path", "components", "doctor", "demo", "generate"
+    for name in names:
         assert "Usage" in run(name, "-h").stdout
 
 

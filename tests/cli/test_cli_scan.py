@@ -302,7 +302,8 @@ def test_plot(edges, ending):
     pytest.importorskip("matplotlib")
     first = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[ending]
     picture = edges.with_name(f"a{ending}")
-    for more in ([], ["--memberships"], ["--sweep"], ["--sweep", "--epsilon", 0.5, "--mu", 3]):
+    options = ([], ["--memberships"], ["--sweep"], ["--sweep", "--epsilon", 0.5, "--mu", 3])
+    for more in options if ending == ".png" else options[::2]:
         run("scan", edges, *more, "--plot", picture)
         assert picture.read_bytes().startswith(first)
         picture.unlink()

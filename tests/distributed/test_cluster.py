@@ -61,6 +61,7 @@ def test_cleanup():  # before the cluster of this file is open, so the first tes
         distributed.default_client()
 
 
+@pytest.mark.usefixtures("forked_workers")  # in all further tests of this file, too
 def test_overlapping_clusters():
     """Each has its own time limit, and the settings of the process are reset after the last one."""
     with ThreadPoolExecutor(1) as thread:  # whose active client is not that of further tests

@@ -24,14 +24,13 @@ pytestmark = pytest.mark.slow
 
 POLICIES = [
     {"directed": directed, "multi_edges": multi_edges, "self_loops": self_loops}
-    for directed in (True, False)
-    for multi_edges, self_loops in (
-        ("first", "keep"),
-        ("sum", "drop"),
-        ("min", "keep"),
-        ("max", "drop"),
-        ("keep", "keep"),
-        ("keep", "drop"),
+    for directed, multi_edges, self_loops in (
+        (True, "first", "keep"),
+        (True, "max", "drop"),
+        (True, "keep", "drop"),
+        (False, "sum", "drop"),
+        (False, "min", "keep"),
+        (False, "keep", "keep"),
     )
 ]
 
@@ -119,7 +118,8 @@ def test_names(in_parts, kind):
     for end in ("source", "destination"):
         frame[end] = NAMES[kind](frame[end].to_numpy())
     spread = in_partitions(frame, 3)
-    check_all(spread, spread.compute(), frame["source"][0])
+    graphs = [rg.Graph(each, weight="weight") for each in (spread, spread.compute())]
+    check_all(*graphs, frame["source"][0])
 
 
 def test_limits(in_parts):
@@ -171,8 +171,7 @@ def test_one_vertex_has_most_edges(in_parts):
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_frame_forms_of_a_graph(client, weight):
     """The results of its ranks are the first tables."""
-    edges = random_edges(5, 40, 150)
-    frame = frame_of(edges)
+    frame = frame_of(random_edges(5, 24, 60))
     options = {"weight": weight, "multi_edges": "min" if weight else "first"}
     graph, whole = rg.Graph(in_partitions(frame, 3), **options), rg.Graph(frame, **options)
     calls = {
@@ -182,8 +181,9 @@ def test_frame_forms_of_a_graph(client, weight):
     }
     for call in calls.values():
         same(call(graph, method="frames"), call(whole))
-    strong = rg.connected_components(whole, strong=True)
-    same(rg.connected_components(graph, strong=True), strong)
+    if weight is None:
+        strong = rg.connected_components(whole, strong=True)
+        same(rg.connected_components(graph, strong=True), strong)
 
 
 def test_paths_across_partitions(client):
@@ -220,7 +220,7 @@ def test_options_of_pagerank(in_parts):
         {"damping": 0.5, "personalization": some, "dangling": some},
         {"personalization": some, "dangling": "uniform"},
     ):  # fmt: skip
-        spread, whole = (rg.pagerank(g, tolerance=0, max_iterations=30, **options) for g in graphs)
+        spread, whole = (rg.pagerank(g, tolerance=0, max_iterations=10, **options) for g in graphs)
         same(spread, whole, rtol=1e-12, atol=1e-16)
     single = [rg.pagerank(g, precision="single", tolerance=1e-5) for g in graphs]
     same(*single, rtol=1e-4, atol=1e-7)
@@ -270,17 +270,18 @@ def test_invalid_arguments(client):
         (
             "weight",
             np.nan,
-            "partition 2 of the Dask frame: weight in row 0 of column 'weight' is nan",
+            "weight in row 0 of partition 2 of column 'weight' is nan",
         ),
         (
             "weight",
             -1.5,
-            "partition 2 of the Dask frame: weight in row 0 of column 'weight' is -1.5",
+            "weight in row 0 of partition 2 of column 'weight' is -1.5",
         ),
         (
             "source",
             0.5,
-            "partition 2 of the Dask frame: vertex names must be integers or text; column 'source'",
+            "vertex names must be integers or text; column 'source' has type float64, such as 0.5 "
+            "in row 0 of partition 2",
         ),
     ):
         bad = frame.copy()
@@ -291,8 +292,8 @@ def test_invalid_arguments(client):
             bad["source"] = bad["source"].astype(float)
         with pytest.raises(rg.GraphError) as caught:
             rg.sssp(in_partitions(bad, 3), 7)
-        assert message in str(caught.value) or column == "source"
-        assert "vertex names" in str(caught.value) or column == "weight"
+        assert message in str(caught.value)
+        assert (caught.value.partition, caught.value.row) == (2, 0)
     spread = in_partitions(frame, 3)
     with pytest.raises(rg.GraphError, match="there is no column 'source'.*source='src'"):
         rg.pagerank(spread.rename(columns={"source": "src"}))
@@ -326,7 +327,7 @@ def test_partitions_are_built_once(client):
 def test_partitions_without_arcs(in_parts):
     """Edges that all lead from one range into another, with weights: a part has none."""
     random = np.random.default_rng(0)
-    for rows in (1, 2, 40):
+    for rows in (1, 40):
         ends = random.integers(100, 200, rows), random.integers(0, 100, rows)
         for source, destination in (ends, ends[::-1]):
             frame = pandas.DataFrame({"source": source, "destination": destination})

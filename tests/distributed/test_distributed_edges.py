@@ -25,22 +25,22 @@ def test_edges_of_three_ranks(monkeypatch, directed, weight):
     )
     options = {"weight": weight, "directed": directed, "multi_edges": "keep", "vertices": 9}
     graph = rg.Graph(in_partitions(edges, 3), **options)
-    result = graph.to_edges()
+    result = graph.edges
     assert result.npartitions > 1
-    assert_frame_equal(result.compute(), rg.Graph(edges, **options).to_edges())
+    assert_frame_equal(result.compute(), rg.Graph(edges, **options).edges)
 
 
 def test_a_shared_name_column_called_weight_is_refused():
     edges = pandas.DataFrame({"weight": [1], "a": [0], "b": [2], "km": [3]})
     graph = rg.Graph(in_partitions(edges, 1), ["weight", "a"], ["weight", "b"], weight="km")
     with pytest.raises(rg.GraphError, match="'weight' collides"):
-        graph.to_edges()
+        _ = graph.edges
 
 
 def test_weights_keep_their_type_where_the_first_rank_has_no_edge(monkeypatch):
     monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 3)
     edges = pandas.DataFrame({"source": [7, 8, 9], "destination": [0, 1, 2], "weight": [1, 2, 3]})
-    result = rg.Graph(in_partitions(edges, 3), weight="weight").to_edges()
+    result = rg.Graph(in_partitions(edges, 3), weight="weight").edges
     assert result.dtypes.to_dict() == edges.dtypes.to_dict()
     assert_frame_equal(result.compute(), edges)

@@ -544,7 +544,9 @@ def test_damaged_partition(client, copied, algorithm, part):
     check_same(algorithm, layers, whole)
 
 
-@by_run
+@pytest.mark.parametrize(
+    "algorithm", ["bfs", pytest.param("sssp", marks=pytest.mark.long), "pagerank"]
+)
 def test_failed_run_releases_its_tasks(client, copied, algorithm):
     layers, whole = opened(copied, client)
     run, more = RUNS[algorithm]
@@ -650,3 +652,15 @@ def gpu_client():
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_paths_on_a_cluster_are_those_of_the_list_in_memory(saved, threads, weighted):
+    layers, whole = opened(saved, threads)
+    for target in (30, [30, 390, 7, 415, 12]):
+        found = rg.shortest_path(layers, ROOT, target, weighted=weighted)
+        found = threads.compute(found).result()
+        expected = rg.shortest_path(whole, ROOT, target, weighted=weighted)
+        pandas.testing.assert_frame_equal(found, expected)
+    with pytest.raises(rg.GraphError, match="the layers belong to the root"):
+        rg.shortest_path(layers, 8, 9)

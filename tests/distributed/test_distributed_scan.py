@@ -364,8 +364,8 @@ def kill_worker_in(client, function):
     [
         (rg.connected_components, "components.join_forests"),
         (rg.structural_similarity, "scan._count_in_ring"),
-        (rg.structural_similarity, "scan.count_triangles"),
-        (rg.scan, "scan.join_forests"),
+        pytest.param(rg.structural_similarity, "scan.count_triangles", marks=pytest.mark.long),
+        pytest.param(rg.scan, "scan.join_forests", marks=pytest.mark.long),
         (rg.scan, "scan._find_hubs"),
     ],
 )

@@ -11,7 +11,14 @@ from rapidsgraph.doctor.advice import CAPABILITIES, DRIVERS, advise
 
 GIB = 1 << 30
 NO_CUPY = "CuPy cannot be imported (No module named 'cupy')"
-NUMBA = {"problem": None, "cache": "/somewhere", "damaged": [], "unsafe": {}}
+NUMBA = {
+    "problem": None,
+    "cache": "/somewhere",
+    "entries": 0,
+    "entry_bytes": 0,
+    "damaged": [],
+    "unsafe": {},
+}
 CU13 = {"cudf-cu13": 13, "cupy-cuda13x": 13}
 
 

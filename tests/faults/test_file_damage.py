@@ -197,7 +197,7 @@ def _is_same(value, text):
     )
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [25, pytest.param(400, marks=pytest.mark.long)])
 def test_reading_of_damaged_files(count, record_outcomes):
     arguments = [(kind, seed) for seed in range(count) for kind in FORMATS]
     outcomes = run_trials(trial_of_reading, arguments, timeout=30, batch=300)

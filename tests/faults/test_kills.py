@@ -152,7 +152,7 @@ def check(prepared, folder, output, number, code, err, is_done):
     return "right"
 
 
-@pytest.mark.parametrize("kills", [12, pytest.param(546, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [8, pytest.param(546, marks=pytest.mark.long)])
 def test_kills_at_any_moment(prepared, record_outcomes, kills):
     folder, seconds = prepared
     random = np.random.default_rng(kills)

@@ -50,7 +50,7 @@ def test_the_hint_is_a_line_that_works(name):
         with pytest.raises(rg.GraphError) as caught:
             call(value)
         assert caught.value.hint == line
-        assert str(caught.value).endswith(f"is no edge frame; convert it: {line}")
+        assert str(caught.value).endswith(f"is not an edge frame; convert it: {line}")
     graph = eval(line, {"rg": rg, "pandas": pandas, "scipy": scipy, variable: value})
     assert graph.num_vertices == 4
 

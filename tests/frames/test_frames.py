@@ -375,8 +375,26 @@ class Color(enum.Enum):
 
 @pytest.mark.parametrize("path", ["edges.csv", Path("edges.csv")])
 def test_a_path_is_no_frame(path):
-    with pytest.raises(rg.GraphError, match=r"'edges.csv' is no edge frame; .*rg.read_edges\(path"):
+    message = r"'edges.csv' is not an edge frame; .*rg.read_edges\(path"
+    with pytest.raises(rg.GraphError, match=message) as caught:
         rg.pagerank(path)
+    assert caught.value.parameter == "graph"
+
+
+@pytest.mark.parametrize(
+    ("call", "parameter"),
+    [
+        (rg.Graph, "edges"),
+        (rg.scan, "graph"),
+        (rg.ScanIndex, "graph"),
+        (lambda value: rg.verify.bfs({"source": [0], "destination": [1]}, value, 0), "result"),
+        (rg.plot.sweep, "frame"),
+    ],
+)
+def test_the_error_has_the_parameter_of_the_caller(call, parameter):
+    with pytest.raises(rg.GraphError, match="is not an edge frame") as caught:
+        call(3)
+    assert caught.value.parameter == parameter
 
 
 @pytest.mark.parametrize(
@@ -396,7 +414,7 @@ def test_a_path_is_no_frame(path):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_no_frames(thing, name):
-    with pytest.raises(rg.GraphError, match=f"{name} is no edge frame; give a pandas"):
+    with pytest.raises(rg.GraphError, match=f"{name} is not an edge frame; give a pandas"):
         rg.pagerank(thing)
 
 
@@ -438,7 +456,7 @@ def test_missing_columns_are_listed_with_the_likely_one(make_held_frame, columns
 
 def test_missing_ends_beside_a_weight_that_is_used():
     frame = pandas.DataFrame({"from": [0], "to": [1], "weight": [2.0]})
-    call = "rg.Graph(edges, source='from', destination='to', weight='weight', multi_edges='min')"
+    call = "rg.Graph(edges, source='from', destination='to', multi_edges='min')"
     with pytest.raises(rg.GraphError, match=re.escape(call)):
         rg.sssp(frame, 0)
     assert rg.sssp(eval(call, {"rg": rg, "edges": frame}), 0)["distance"].tolist() == [0, 2]
@@ -451,9 +469,9 @@ def test_missing_ends_beside_a_weight_that_is_used():
 def test_a_missing_column_of_weights_is_named():
     frame = pandas.DataFrame({"source": [0], "destination": [1], "cost": [1.0]})
     with pytest.raises(
-        rg.GraphError, match=r"no column 'weight'.* did you mean 'cost'\? Pass weight='cost'$"
+        rg.GraphError, match=r"no column 'weights'.* did you mean 'cost'\? Pass weight='cost'$"
     ):
-        rg.Graph(frame, weight="weight")
+        rg.Graph(frame, weight="weights")
 
 
 def test_columns_of_one_name():
@@ -486,6 +504,34 @@ def test_columns_have_one_dimension(values):
 
 
 # No rows
+
+
+@pytest.mark.parametrize("method", ["auto", "frames"])
+@pytest.mark.parametrize("kind", ["str", "string", "Arrow large_string", "Arrow", "Polars", "Dask"])
+def test_text_without_rows_gives_text(kind, method):
+    frame = pandas.DataFrame({"source": SOURCE, "destination": DESTINATION}).astype("str")
+    if kind in TEXT:
+        frame = frame.astype(TEXT[kind])
+    elif kind == "Arrow":
+        frame = pyarrow.Table.from_pandas(frame)
+    elif kind == "Polars":
+        frame = pytest.importorskip("polars").from_pandas(frame)
+    else:
+        frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    empty = frame[frame["source"] == "x"] if kind == "Dask" else frame[:0]
+    results = [to_pandas(rg.connected_components(each, method=method)) for each in (frame, empty)]
+    assert results[1].empty
+    assert list(results[1].dtypes) == list(results[0].dtypes)
+
+
+@pytest.mark.parametrize("method", ["auto", "frames"])
+def test_text_and_numbers_without_rows_give_numbers(method):
+    frame = pandas.DataFrame({"source": SOURCE, "destination": DESTINATION})[:0]
+    frame["source"] = frame["source"].astype("str")
+    result = rg.connected_components(frame, method=method)
+    assert result.empty
+    assert result["vertex"].dtype == "int64"
+    assert len(rg.pagerank(rg.Graph(frame.astype("str"), vertices=3))) == 3
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "str", "object", "float64", "M8[ns]", "bool"])

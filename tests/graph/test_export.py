@@ -29,7 +29,7 @@ def build(**options):
 def test_edges_are_sorted_and_in_the_library_of_the_caller(make_frame):
     columns = {"source": [3, 0, 3], "destination": [1, 3, 0], "km": [0.5, 2, 1]}
     graph = rg.Graph(make_frame(columns), weight="km", vertices=5)
-    edges = graph.to_edges()
+    edges = graph.edges
     assert type(edges) is type(graph.vertices)
     expected = {"source": [0, 3, 3], "destination": [3, 0, 1], "weight": [2, 1, 0.5]}
     assert listed(edges) == expected
@@ -37,7 +37,7 @@ def test_edges_are_sorted_and_in_the_library_of_the_caller(make_frame):
 
 def test_edges_of_an_undirected_graph_are_listed_once(make_frame):
     edges = make_frame({"source": ["b", "c", "b"], "destination": ["a", "c", "c"]})
-    columns = listed(rg.Graph(edges, directed=False).to_edges())
+    columns = listed(rg.Graph(edges, directed=False).edges)
     assert columns == {"source": ["a", "b", "c"], "destination": ["b", "c", "c"]}
 
 
@@ -45,10 +45,10 @@ def test_edges_of_an_undirected_graph_are_listed_once(make_frame):
 @pytest.mark.parametrize("multi_edges", ["first", "sum", "keep"])
 def test_a_graph_can_be_built_from_its_edges(directed, multi_edges):
     graph = build(directed=directed, multi_edges=multi_edges)
-    edges = graph.to_edges()
+    edges = graph.edges
     assert len(edges) == graph.num_edges
     options = {"directed": directed, "multi_edges": multi_edges, "vertices": graph.vertices}
-    assert_frame_equal(rg.Graph(edges, weight="weight", **options).to_edges(), edges)
+    assert_frame_equal(rg.Graph(edges, weight="weight", **options).edges, edges)
 
 
 def test_edges_between_names_of_several_columns():
@@ -56,7 +56,7 @@ def test_edges_between_names_of_several_columns():
         {"n": [1, 1], "i": [0, 2], "j": [2, 0], "k": ["x", "y"], "l": ["y", "x"]}
     )
     graph = rg.Graph(edges, ["n", "i", "k"], ["n", "j", "l"])
-    assert listed(graph.to_edges()) == {
+    assert listed(graph.edges) == {
         "n": [1, 1], "source_0": [0, 2], "source_1": ["x", "y"], "destination_0": [2, 0],
         "destination_1": ["y", "x"],
     }  # fmt: skip
@@ -66,7 +66,7 @@ def test_a_shared_name_column_called_weight_is_refused():
     edges = pandas.DataFrame({"weight": [1], "a": [0], "b": [2], "km": [3]})
     graph = rg.Graph(edges, ["weight", "a"], ["weight", "b"], weight="km")
     with pytest.raises(rg.GraphError, match="'weight' collides") as caught:
-        graph.to_edges()
+        _ = graph.edges
     assert caught.value.column == "weight"
 
 
@@ -76,7 +76,7 @@ def test_changes_of_exports_leave_the_graph_unchanged(directed):
     graph = rg.Graph(edges, weight="weight", directed=directed)
     csr = storage_of(graph).csr
     arrays = [values.copy() for values in (csr.offsets, csr.neighbors, csr.weights)]
-    matrix, frame = graph.to_scipy(), graph.to_edges()
+    matrix, frame = graph.to_scipy(), graph.edges
     for values in (matrix.indptr, matrix.indices, matrix.data):
         values[:] = 9
     for column in frame:
@@ -90,7 +90,7 @@ def test_changes_of_exports_leave_the_graph_unchanged(directed):
 def test_matrix(directed, multi_edges):
     graph = build(directed=directed, multi_edges=multi_edges)
     expected = np.zeros((4, 4))
-    for source, destination, weight in graph.to_edges().itertuples(index=False):
+    for source, destination, weight in graph.edges.itertuples(index=False):
         i, j = NAMES.index(source), NAMES.index(destination)
         expected[i, j] += weight
         if not directed and i != j:
@@ -112,7 +112,7 @@ def test_networkx_graph(directed, multi_edges):
     assert exported.is_directed() == directed
     assert exported.is_multigraph() == (multi_edges == "keep")
     assert list(exported) == NAMES
-    edges = [tuple(row) for row in graph.to_edges().itertuples(index=False)]
+    edges = [tuple(row) for row in graph.edges.itertuples(index=False)]
     assert sorted(exported.edges(data="weight")) == sorted(edges)
 
 
@@ -125,7 +125,7 @@ def test_igraph_graph(directed):
     assert exported.vs["name"] == NAMES
     edges = [(NAMES[a], NAMES[b]) for a, b in exported.get_edgelist()]
     rows = [(*edge, weight) for edge, weight in zip(edges, exported.es["weight"])]
-    assert rows == [tuple(row) for row in graph.to_edges().itertuples(index=False)]
+    assert rows == [tuple(row) for row in graph.edges.itertuples(index=False)]
 
 
 def test_nodes_are_python_objects():
@@ -158,7 +158,7 @@ def test_a_graph_on_a_cluster_is_collected_first(library):
 def test_exports_of_a_gpu_graph():
     cudf = pytest.importorskip("cudf")
     graph, expected = rg.Graph(cudf.from_pandas(WEIGHTED), weight="weight"), build()
-    assert_frame_equal(to_pandas(graph.to_edges()), expected.to_edges(), check_dtype=False)
+    assert_frame_equal(to_pandas(graph.edges), expected.edges, check_dtype=False)
     matrix = rg.Graph(WEIGHTED, weight="weight").to_scipy()
     np.testing.assert_array_equal(graph.to_scipy().toarray(), matrix.toarray())
     assert networkx.utils.edges_equal(graph.to_networkx().edges, expected.to_networkx().edges)

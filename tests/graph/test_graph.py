@@ -59,7 +59,7 @@ def test_policies(make_arrays, multi_edges, self_loops, directed, edges):
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 def test_policies_without_weights(make_arrays, multi_edges, directed):
     graph = build_storage(
-        make_arrays(columns_of(EDGES)), multi_edges=multi_edges, directed=directed
+        make_arrays(columns_of(EDGES)), weight=None, multi_edges=multi_edges, directed=directed
     )
     edges = [(a, b, 1) for a, b, _ in EDGES]
     assert graph.weighted == (multi_edges == "sum")
@@ -128,12 +128,12 @@ def test_what_a_graph_says_about_itself(make_frame):
 
 
 def test_nbytes_counts_lists_once(make_arrays):
-    directed = build_storage(make_arrays(columns_of(EDGES)))
+    directed = build_storage(make_arrays(columns_of(EDGES)), weight=None)
     one_way = 8 * 5 + 4 * 5  # offsets, and a neighbor for each of the five distinct pairs
     assert directed.nbytes == one_way
     assert directed.csc.neighbors.size == 5
     assert directed.nbytes == 2 * one_way
-    undirected = build_storage(make_arrays(columns_of(EDGES)), directed=False)
+    undirected = build_storage(make_arrays(columns_of(EDGES)), weight=None, directed=False)
     assert undirected.csc is undirected.csr
     assert undirected.nbytes == 8 * 5 + 4 * 7
 

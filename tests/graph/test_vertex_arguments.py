@@ -1,14 +1,18 @@
-"""Values by vertex: personalization, start and dangling, in every form."""
+"""Arguments that name vertices: names of a graph to build, and values by vertex in every form."""
 
 import naive
 import numpy as np
 import pandas
+import pyarrow
 import pytest
 from conftest import (
     FrameMaker,
     assert_close,
+    by_engine,
     columns_of,
+    gpu,
     in_partitions,
+    listed,
     random_edges,
     ranks_of,
 )
@@ -16,24 +20,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rapidsgraph as rg
+from rapidsgraph.errors import GraphError
+from rapidsgraph.graph.vertex_arguments import check_vertex_range, check_vertices
 
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}
 
 
 def test_they_come_from_every_library(make_held_frame):
-    edges = random_edges(12, weighted=False)
+    edges = random_edges(12)
     given = make_held_frame({"vertex": [59, 4], "any name": [1.0, 3.0]})
     options = {"personalization": given, "dangling": given, "start": given}
     ranks = ranks_of(rg.pagerank(make_held_frame(columns_of(edges)), **options, **EXACT))
     options = {key: {59: 1.0, 4: 3.0} for key in options}
-    assert_close(ranks, naive.pagerank(naive.merged(edges), range(60), **options), 1e-12)
+    assert_close(ranks, naive.pagerank(naive.merged(edges, "sum"), range(60), **options), 1e-12)
 
 
 def test_dicts_go_with_every_library(make_held_frame):
-    edges = random_edges(13, weighted=False)
+    edges = random_edges(13)
     options = {key: {59: 1, 4: 3} for key in ("personalization", "dangling", "start")}
     ranks = ranks_of(rg.pagerank(make_held_frame(columns_of(edges)), **options, **EXACT))
-    assert_close(ranks, naive.pagerank(naive.merged(edges), range(60), **options), 1e-12)
+    assert_close(ranks, naive.pagerank(naive.merged(edges, "sum"), range(60), **options), 1e-12)
 
 
 def test_dicts_of_text_go_with_every_library(make_held_frame):
@@ -41,6 +47,27 @@ def test_dicts_of_text_go_with_every_library(make_held_frame):
     ranks = ranks_of(rg.pagerank(frame, personalization={"c": 1, "a": 3}, **EXACT))
     edges = [("a", "b", 1), ("b", "c", 1)]
     assert_close(ranks, naive.pagerank(edges, personalization={"c": 1, "a": 3}), 1e-13)
+
+
+@by_engine
+def test_a_series_indexed_by_vertex(make_arrays, method):
+    frame = make_arrays({"source": [0, 1, 2], "destination": [1, 2, 0]})
+    for values in ({2: 1, 0: 3}, {1: 0.25}):
+        series = pandas.Series(values, name="any").rename_axis("name")
+        for name in ("personalization", "dangling", "start"):
+            options = {"tolerance": 0, "max_iterations": 3, "method": method}
+            found = listed(rg.pagerank(frame, **{name: series}, **options))
+            assert found == listed(rg.pagerank(frame, **{name: values}, **options))
+
+
+@gpu
+def test_a_series_on_a_gpu():
+    import cudf
+
+    frame = FrameMaker("cudf")({"source": ["a", "b"], "destination": ["b", "c"]})
+    series = cudf.Series([1.0, 3.0], index=["c", "a"])
+    found = ranks_of(rg.pagerank(frame, personalization=series))
+    assert found == ranks_of(rg.pagerank(frame, personalization={"c": 1.0, "a": 3.0}))
 
 
 def test_a_pandas_frame_goes_with_every_library(make_held_frame):
@@ -80,7 +107,25 @@ def test_integer_types_need_not_be_those_of_the_names(make_arrays, dtype):
         ({"personalization": {0: "x"}}, r"personalization must be a frame with the column"),
         ({"personalization": {"a": 1.0}}, r"(?s)personalization.*'a'|text"),
         ({"personalization": {}}, r"personalization"),
-        ({"personalization": pandas.Series([1.0, 2.0])}, r"Series"),
+        ({"personalization": pandas.Series({0: 1, 9: 2})}, r"personalization: vertex 9 is not in"),
+        ({"start": pandas.Series({"a": 1.0})}, r"start: 'a' is text, but the vertex names"),
+        ({"start": pandas.Series({0: -1.0})}, r"start: the value in row 0 is -1.0"),
+        ({"start": pandas.Series({0: "x"})}, r"start: column 'value' holds text"),
+        (
+            {"dangling": pandas.Series([1], pandas.MultiIndex.from_tuples([(0, 1)]))},
+            r"dangling is a Series whose index has 2 levels, and vertices are named by vertex",
+        ),
+        (
+            {"personalization": 5},
+            r"^personalization is of type int; give a pandas or cuDF Series",
+        ),
+        ({"start": [1, 2]}, r"^start is of type list; give a pandas or cuDF Series indexed by"),
+        ({"start": np.ones(3)}, r"^start is of type numpy.ndarray; give a pandas or cuDF Series"),
+        (
+            {"start": pyarrow.array([1.0])},
+            r"^start is of type pyarrow.lib.DoubleArray; ",
+        ),
+        ({"dangling": "none"}, r"dangling is 'none'.* or a frame, Series or dict"),
         ({"start": {3: 1}}, r"start: vertex 3 is not in the graph"),
         ({"dangling": {-1: 1}}, r"dangling: vertex -1 is not in the graph"),
         (
@@ -147,8 +192,13 @@ def test_names_of_several_columns_need_a_frame():
     values = values.rename(columns={"vertex": "source"})  # as the edges call it
     again = rg.pagerank(graph, personalization=values, damping=0.5, **EXACT)
     assert again.equals(result)
-    with pytest.raises(rg.GraphError, match="must be a frame: vertices are named by net, vertex"):
-        rg.pagerank(graph, start={("b", 1): 1.0})
+    levels = pandas.MultiIndex.from_tuples([("b", 1)])
+    named = pandas.MultiIndex.from_tuples([(1, "b")], names=["vertex", "net"])
+    for values in ({("b", 1): 3.0}, pandas.Series([2.0], levels), pandas.Series([2.0], named)):
+        assert rg.pagerank(graph, personalization=values, damping=0.5, **EXACT).equals(result)
+    for values in ({"b": 1.0}, {("b", 1): 1.0, ("b",): 2.0}):
+        with pytest.raises(rg.GraphError, match="start: a vertex is named by net, vertex; give"):
+            rg.pagerank(graph, start=values)
     absent = pandas.DataFrame({"net": ["b", "c"], "vertex": [1, 1], "x": [1.0, 1.0]})
     with pytest.raises(rg.GraphError, match=r"start: vertex \('c', 1\) is not in the graph"):
         rg.pagerank(graph, start=absent)
@@ -213,3 +263,32 @@ def test_the_kind_type_order_and_scale_of_values_do_not_matter(
     names = [name(v) for v in range(VERTICES)]
     assert_close(ranks_of(found), naive.pagerank(edges, names, iterations=12, **given), 1e-14)
     assert sum(ranks_of(found).values()) == pytest.approx(1, abs=1e-14)
+
+
+def test_vertices_by_a_count_or_a_range():
+    assert check_vertex_range(3, 1) == range(3)
+    assert check_vertex_range(range(2, 5), 1) == range(2, 5)
+    assert check_vertex_range(["a"], 1) == ["a"]
+    for vertices, num_columns in (
+        (range(0, 6, 2), 1),
+        (range(-1, 3), 1),
+        (range(2**31), 1),
+        (3, 2),
+    ):
+        with pytest.raises(GraphError, match="^vertices="):
+            check_vertex_range(vertices, num_columns)
+
+
+def test_vertices_by_names():
+    check = check_vertices
+    assert check(None, 1, ["vertex"], np) is None
+    assert check(4, 1, ["vertex"], np) == range(4)
+    assert [each.tolist() for each in check(range(2, 4), 1, ["vertex"], np)] == [[2, 3]]
+    frame = {"other": np.array([1]), "vertex": np.array([7])}
+    assert [each.tolist() for each in check(frame, 1, ["vertex"], np)] == [[7]]
+    assert [each.tolist() for each in check(frame, 1, ["name"], np)] == [[1]]
+    for vertices in ("abc", b"abc", True, 1.5):
+        with pytest.raises(GraphError, match="it can be a count, range"):
+            check(vertices, 1, ["vertex"], np)
+    with pytest.raises(GraphError, match="vertices must have the columns a, b, c"):
+        check(frame, 3, ["a", "b", "c"], np)

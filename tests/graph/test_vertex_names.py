@@ -271,7 +271,8 @@ def test_no_edges_but_vertices(make_held_frame):
         (range(0), r"vertices are range\(0\), and an edge names 2"),
         (-1, r"vertices.*-1"),
         (["a"], r"names are text in one column and numbers in another"),
-        ([0.5], "integers or text; vertices has type float64, such as 0.5 in row 0"),
+        ([0.5], r"float64, such as 0.5 in row 0; use .astype\('str'\)$"),
+        ([7.0], r"float64, such as 7.0 in row 0; use .astype\('int64'\) or .astype\('str'\)$"),
         ("abc", r"vertices is 'abc'; it can be a count, range\(n\), or names"),
     ],
 )

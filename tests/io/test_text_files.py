@@ -41,9 +41,9 @@ def test_snap(put):
 
 def test_snap_with_weights_and_further_columns(put):
     path = put("a.txt", "0 1 2.5 1999\n1 2 -3 2001\n")
-    assert columns(read(path, weight="weight"))["weight"] == [2.5, -3.0]
+    assert columns(read(path))["weight"] == [2.5, -3.0]
     assert columns(read(path, weight="column4"))["weight"] == [1999.0, 2001.0]
-    assert list(read(path).columns) == ["source", "destination"]
+    assert list(read(path, weight=None).columns) == ["source", "destination"]
 
 
 def test_snap_names_are_text_as_soon_as_one_is(put):
@@ -62,7 +62,8 @@ def test_snap_in_blocks_of_any_size(size):
 
 def test_a_lone_carriage_return_ends_a_line(put):
     text = "# source weight destination\r1 5 2\n# c\r3 5 4\r\n"
-    assert columns(read(put("a.txt", text))) == {"source": [1, 3], "destination": [2, 4]}
+    expected = {"source": [1, 3], "destination": [2, 4], "weight": [5.0, 5.0]}
+    assert columns(read(put("a.txt", text))) == expected
     text = "source,destination\r1,2\n3,4\r"
     assert columns(read(put("a.csv", text))) == {"source": [1, 3], "destination": [2, 4]}
 
@@ -78,7 +79,7 @@ def test_snap_of_many_blocks(put):
     ("text", "expected"),
     [
         ("1,2\n2,3\n", {"source": [1, 2], "destination": [2, 3]}),
-        ("-1, 2,0.5\n", {"source": [-1], "destination": [2]}),
+        ("-1, 2,0.5\n", {"source": [-1], "destination": [2], "weight": [0.5]}),
         ("\n\nsource,destination\n1,2\n", {"source": [1], "destination": [2]}),
         ("\ufeffsource, destination\n1,2\n", {"source": [1], "destination": [2]}),
         ("\ufeff1,2\n", {"source": [1], "destination": [2]}),
@@ -240,8 +241,8 @@ def test_bad_weights_of_snap_and_matrix_market(put):
         read(put("a.txt", "# c\n1 2 x\n"), weight="weight")
     with pytest.raises(GraphError, match="a.mtx, line 4: 'x' in column 'weight' is not a number"):
         read(put("a.mtx", MATRIX.format("real", "general", 1) + "1 2 x\n"), weight="weight")
-    with pytest.raises(GraphError, match="there is no column 'weight'"):
-        read(put("a.mtx", MATRIX.format("pattern", "general", 1) + "1 2\n"), weight="weight")
+    with pytest.raises(GraphError, match="there is no column 'value'"):
+        read(put("a.mtx", MATRIX.format("pattern", "general", 1) + "1 2\n"), weight="value")
 
 
 # Quotes
@@ -358,7 +359,7 @@ def test_a_line_without_end_is_refused_in_bounded_memory(put, tmp_path, name, he
             with pytest.raises(GraphError, match=too_long):
                 use(path)
             # About 12 MB; readers run in threads, which adds some blocks of a megabyte at times.
-            assert get_peak() < 20e6
+            assert get_peak() < 30e6
 
 
 def test_the_longest_line_is_read(put):

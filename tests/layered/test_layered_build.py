@@ -127,7 +127,7 @@ CLOSED_FORMS = {
 def test_closed_forms(make_arrays, name, size):
     pairs, directed, root, vertices, forward, backward = CLOSED_FORMS[name]
     edges = [(a, b, 1) for a, b in pairs]
-    graph = build_storage(make_arrays(columns_of(edges)), directed=directed)
+    graph = build_storage(make_arrays(columns_of(edges)), weight=None, directed=directed)
     layered = LayeredEdgeList.build(graph, root, partition_bytes=size)
     assert listed(layered.layers) == {
         "layer": list(range(len(vertices))),
@@ -175,7 +175,7 @@ def test_policies(make_arrays, multi_edges, self_loops, directed, weighted):
     if not weighted:
         edges = [(a, b, 1) for a, b, _ in edges]
     policies = {"multi_edges": multi_edges, "self_loops": self_loops, "directed": directed}
-    options = {"weight": "weight"} if weighted else {}
+    options = {"weight": "weight" if weighted else None}
     graph = build_storage(make_arrays(columns_of(edges)), vertices=22, **options, **policies)
     left = naive.merged(edges, **policies)
     layered = LayeredEdgeList.build(graph, 3, partition_bytes=200)
@@ -212,7 +212,7 @@ def test_a_root_without_edges(make_arrays):
 
 
 def test_one_vertex_and_no_edge(make_arrays):
-    graph = build_storage(make_arrays(columns_of([])), vertices=1)
+    graph = build_storage(make_arrays(columns_of([])), weight=None, vertices=1)
     layered = LayeredEdgeList.build(graph, 0)
     check_layers(layered, [], 0, [0], weighted=False)
     assert (layered.num_edges, layered.nbytes, layered.depth) == (0, 0, 0)
@@ -304,13 +304,15 @@ def test_the_kind_of_frames(make_held_frame):
     assert listed(layered.layers)["vertices"] == [1, 1, 1]
 
 
-def test_a_frame_is_taken_as_directed_and_without_weights(make_held_frame):
-    frame = make_held_frame(columns_of([(0, 1, 5), (0, 1, 7), (1, 0, 1)]))
-    layered = LayeredEdgeList.build(frame, 0)
-    assert (layered.directed, layered.weighted, layered.num_edges) == (True, False, 2)
-    assert listed(layered.edges()) == {
-        "source": [0, 1], "destination": [1, 0], "forward": [True, False],
-    }  # fmt: skip
+def test_a_frame_is_taken_as_directed_with_its_weights(make_held_frame):
+    columns = columns_of([(0, 1, 5), (0, 1, 7), (1, 0, 1)])
+    layered = LayeredEdgeList.build(make_held_frame(columns), 0)
+    assert (layered.directed, layered.weighted, layered.num_edges) == (True, True, 2)
+    edges = {"source": [0, 1], "destination": [1, 0], "forward": [True, False]}
+    assert listed(layered.edges()) == {**edges, "weight": [5, 1]}
+    layered = LayeredEdgeList.build(rg.Graph(make_held_frame(columns), weight=None), 0)
+    assert not layered.weighted
+    assert listed(layered.edges()) == edges
 
 
 @pytest.mark.parametrize(
@@ -350,7 +352,7 @@ def test_roots_in_any_form(make_arrays, root):
         ({"memory_limit": 10**9}, "memory_limit is an option for the path"),
         ({"device": "cpu"}, "device is an option for the path"),
         ({"directed": False}, "directed is an option for the path"),
-        ({"weight": "weight"}, "weight is an option for the path"),
+        ({"weight": None}, r"weight is an option for the path .* rg.Graph\(edges, weight=...\)"),
     ],
 )
 def test_wrong_options(options, message):

@@ -79,7 +79,9 @@ def test_scaling_of_what_gpus_do(tmp_path, monkeypatch):
     monkeypatch.setattr(
         cluster,
         "setups",
-        lambda run, workers: [cluster.Setup(f"{k} GPU", k, 1, run.cluster(k)) for k in workers],
+        lambda run, workers: [
+            cluster.Setup(f"{k} GPU", k, 1, cluster.threaded_cluster(k, 1)) for k in workers
+        ],
     )
     cluster.measure_on_gpus(run, ("bfs",), [1, 2], TINY)
     rows = run.session.rows

@@ -250,19 +250,17 @@ def test_wrong_answers_are_named_and_ours_make_it_fail(monkeypatch, capsys):
         assert ("| 0.5 | NetworKit | 1 | 2 |" in printed.out) is (status == 0)
 
 
-@pytest.mark.parametrize(
-    ("breaks", "status"), [("", 0), ("rg.connected_components = None; ", harness.EXIT_WRONG_ANSWER)]
-)
-def test_a_command_says_by_its_exit_status_that_an_answer_is_wrong(breaks, status):
+def test_a_command_says_by_its_exit_status_that_an_answer_is_wrong():
     arguments = ["traversal.py", "--device", "cpu", "--quick", "--only", "components"]
     arguments += ["--graphs", "rmat6", "--libraries", "rapidsgraph"]
     program = (
-        f"import runpy, sys; import rapidsgraph as rg; {breaks}sys.argv = {arguments!r}; "
+        "import runpy, sys; import rapidsgraph as rg; rg.connected_components = None; "
+        f"sys.argv = {arguments!r}; "
         f"runpy.run_path({str(selection.FOLDER / 'traversal.py')!r}, run_name='__main__')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == status, done.stderr
-    assert ("failed: TypeError" in done.stdout) is bool(breaks)
+    assert done.returncode == harness.EXIT_WRONG_ANSWER, done.stderr
+    assert "failed: TypeError" in done.stdout
 
 
 def test_a_real_run(tmp_path, capsys):

@@ -667,9 +667,10 @@ def test_values_that_are_wrong_are_called_as_options_call_them(edges, tmp_path, 
     said = refused(reach.app, edges, *output, "--root", "a", "--root", "nowhere")
     assert said == "error: --root: vertex 'nowhere' is not in the graph"
     pd.read_parquet(edges).assign(km=-0.5).to_parquet(edges)
-    for app, more in ((rank.app, []), (reach.app, ["--root", "a"])):
+    apps = (rank.app, [], "row 0 of partition 0"), (reach.app, ["--root", "a"], "row 0")
+    for app, more, row in apps:
         said = refused(app, edges, *output, "--weight", "km", *more)
-        assert "weight in row 0 of column 'km' is -0.5; weights must be" in said
+        assert f"weight in {row} of column 'km' is -0.5; weights must be" in said
     assert not (tmp_path / "out").exists()
 
 

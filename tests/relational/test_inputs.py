@@ -15,7 +15,7 @@ def assert_same(call):
     expected, result = outcome_of(call, "auto"), outcome_of(call, "frames")
     if isinstance(expected, rg.GraphError):
         assert repr(result) == repr(expected)
-        for field in ("parameter", "column", "row", "value", "path", "hint"):
+        for field in ("parameter", "column", "row", "value", "path", "hint", "partition"):
             assert repr(getattr(result, field)) == repr(getattr(expected, field))
         return
     assert type(result) is type(expected)
@@ -168,6 +168,26 @@ def test_frames_and_their_errors(name, partitions):
     assert_same(lambda method: rg.sssp(frame, 3, method=method))
     assert_same(lambda method: rg.connected_components(frame, method=method))
     assert_same(lambda method: rg.pagerank(frame, method=method))
+
+
+@pytest.mark.parametrize("name", ["negative weight", "missing name", "fraction"])
+@pytest.mark.parametrize("method", ["auto", "frames"])
+def test_errors_of_dask_frames_are_those_of_pandas(name, method):
+    """The float type of a column with a missing integer is not the error, in any partition."""
+    dataframe = pytest.importorskip("dask.dataframe")
+    rows = pandas.DataFrame(BROKEN[name])
+    rows = pandas.concat([rows[2:], rows[:2]], ignore_index=True)  # the wrong value comes last
+    spread = dataframe.from_pandas(rows, npartitions=2, sort=False)
+    error, expected = (
+        outcome_of(lambda method, frame=frame: rg.sssp(frame, 3, method=method), method)
+        for frame in (spread, rows)
+    )
+    assert type(error) is type(expected)
+    assert (expected.row, error.row, error.partition) == (3, 1, 1)
+    assert str(error) == str(expected).replace("row 3", "row 1 of partition 1")
+    if name == "missing name":
+        fixed = spread.dropna().astype({"source": "int64"})  # the hint
+        assert len(rg.connected_components(fixed, method=method)) == 6
 
 
 @pytest.mark.parametrize("column", ["component", "pagerank", "distance", "predecessor"])

@@ -37,7 +37,7 @@ def check(graph, scans=SCANS):
 
 
 @given(st.data())
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_random_graphs(data):
     num_vertices = data.draw(st.integers(1, 12))
     ends = st.integers(0, num_vertices - 1)
@@ -55,7 +55,7 @@ def test_graphs_with_isolated_vertices_and_names_of_several_columns(directed):
     frame = pandas.DataFrame(frame_columns(small_graphs(1, 20)))
     check(rg.Graph(frame, directed=directed, vertices=300))
     frame = frame.assign(net=(frame["source"] % 2).astype(str), other=7)
-    check(rg.Graph(frame, ["net", "source"], ["net", "destination"], directed=directed))
+    check(rg.Graph(frame, ["net", "source"], ["net", "destination"], directed=directed), SCANS[-1:])
     check(rg.Graph(frame, ["other", "source"], ["source", "destination"]), SCANS[:1])
 
 
@@ -68,9 +68,9 @@ def dataframe():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("num_partitions", "names"), [(1, int), (3, str), (7, int)])
+@pytest.mark.parametrize(("num_partitions", "names"), [(1, int), (4, str)])
 def test_dask_frames(dataframe, num_partitions, names):
-    frame = pandas.DataFrame(frame_columns(small_graphs(2, 8))).astype(names)
+    frame = pandas.DataFrame(frame_columns(small_graphs(2, 4))).astype(names)
     frame = dataframe.from_pandas(frame, npartitions=num_partitions)
     check(frame, SCANS[-1:])
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -37,10 +36,10 @@ from ...graph.vertex_names import Labeling, VertexNames
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.writers import resolve_destination
 from ...progress import Report
-from ...validation import check_path, vertex_labels
+from ...validation import DEFAULT_WEIGHT, check_path, vertex_labels
 from ..build import order_by_layer, resolve_root
 from ..packing import PARTITION_BYTES
-from ..store_writer import create_store, write_errors
+from ..store_writer import StoreContents, create_store, write_errors
 from . import run_kernel
 from .csr_file import MAX_BUCKETS, BucketSorter, CsrFile, bfs_distances
 from .edge_reader import EdgeFile
@@ -70,7 +69,7 @@ def build_from_file(
     *,
     source: str | list[str] | None = None,
     destination: str | list[str] | None = None,
-    weight: str | None = None,
+    weight: str | None = DEFAULT_WEIGHT,
     directed: bool = True,
     multi_edges: MultiEdges = "first",
     self_loops: SelfLoops = "keep",
@@ -201,22 +200,21 @@ class _Builder:
         del distances
         layers.depths = None  # the positions determine the layers from here on
         release_free_memory()
-        metadata = SimpleNamespace(
-            labeling=labeling,
-            root_id=root_id, directed=self.directed, weighted=csr.weighted,
-            weight_dtype=csr.weight_dtype, num_edges=csr.num_arcs, minimum_edges=minimum_edges,
-            order=layers.order, layer_starts=layers.starts, origin=origin,
-        )  # fmt: skip
         num_arcs = csr.num_arcs
-        metadata.layer_edges = pack_partitions(
+        layer_edges = pack_partitions(
             csr, layers, writer, files, memory=limits.work_bytes, partition_bytes=partition_bytes,
             report=lambda done, text: self._progress(PACKING, done, 2 * num_arcs, text),
         )  # fmt: skip
-        del layers
-        metadata.out_weights = csr.out_weights()[metadata.order]
-        del csr
+        contents = StoreContents(
+            labeling=labeling,
+            root_id=root_id, directed=self.directed, weighted=csr.weighted,
+            weight_dtype=csr.weight_dtype, num_edges=num_arcs, minimum_edges=minimum_edges,
+            layer_starts=layers.starts, layer_edges=layer_edges, order=layers.order,
+            out_weights=csr.out_weights()[layers.order], origin=origin,
+        )  # fmt: skip
+        del csr, layers
         release_free_memory()
-        writer.finish(metadata)
+        writer.finish(contents)
 
     def _name_vertices(
         self, collector: NameCollector, weights: WeightSpool, files: TempFiles

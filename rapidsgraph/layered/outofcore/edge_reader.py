@@ -21,13 +21,14 @@ import numpy as np
 
 from ... import frames
 from ...errors import GraphError
+from ...graph.vertex_arguments import check_vertex_range, check_vertices
 from ...io.columnar_files import Arrow, Parquet
 from ...io.edge_files import open_table, read_vertices
 from ...io.matrix_market import Matrix
-from ...io.tables import POSITIONAL, check_table, read_errors, select_columns
+from ...io.tables import POSITIONAL, check_table, read_errors, select_columns, weight_errors
 from ...io.text_files import Text, to_integers
 from ...io.text_stream import LineBreakInQuotes
-from ...validation import check_path, check_vertex_range, check_vertices, check_weights
+from ...validation import check_path, check_weights
 
 READ_BYTES = 2**20  # of a Parquet column at a time
 MIN_BATCH_ROWS = 256
@@ -118,7 +119,7 @@ class EdgeFile:
         if isinstance(self.file, Text):
             path = folder / "parsed.arrow"
             self._spool = ArrowSpool(path, self.file, self.groups, self.weights)
-            with read_errors(self.path):
+            with read_errors(self.path), weight_errors(self.weights):
                 self._spool.parse(report)
             self.rows = self._spool.num_rows
 
@@ -157,7 +158,7 @@ class EdgeFile:
         """
         first_row, columns = 0, [*self.ids, *self.weights]
         for unchecked in self._tables(columns, size, memory):
-            with offset_rows(first_row):
+            with offset_rows(first_row), weight_errors(self.weights):
                 table = check_table(unchecked.select(columns), self.path, self.weights)
                 frame = table.rename_columns(self.names).to_pandas(ignore_metadata=True)
                 sources, destinations = (

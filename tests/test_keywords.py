@@ -1,12 +1,14 @@
 """Keyword arguments of other libraries are answered with those of this one."""
 
+import functools
 import inspect
 
 import pandas
 import pytest
 
 import rapidsgraph as rg
-from rapidsgraph.api.keywords import EQUIVALENTS, GRAPH_PARAMETERS
+from rapidsgraph.io.edge_files import CSV_CALLS
+from rapidsgraph.validation import EQUIVALENTS, GRAPH_CALLS
 
 EDGES = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
 
@@ -66,9 +68,60 @@ def test_signatures_and_documentation_stay_as_they_are(name):
     assert function.__name__ == name
 
 
+def public_callables():
+    """Parameters for the public functions, constructors, class methods and methods with options."""
+    modules = {"generate", "plot", "verify"}
+    functions = {name: getattr(rg, name) for name in rg.__all__ if name not in modules}
+    functions = {name: each for name, each in functions.items() if inspect.isfunction(each)}
+    for name in modules:
+        module = getattr(rg, name)
+        own = {each: getattr(module, each) for each in module.__all__}
+        functions |= {f"{name}.{each}": f for each, f in own.items() if inspect.isfunction(f)}
+    for path in (
+        "Graph", "ScanIndex", "ScanIndex.open", "ScanIndex.query", "ScanIndex.sweep",
+        "LayeredEdgeList.build", "LayeredEdgeList.cached", "LayeredEdgeList.open",
+    ):  # fmt: skip
+        functions[path] = functools.reduce(getattr, path.split("."), rg)
+    return [pytest.param(each, id=name) for name, each in sorted(functions.items())]
+
+
+@pytest.mark.parametrize("function", public_callables())
+def test_every_public_callable_suggests_its_parameters(function):
+    parameter = list(inspect.signature(function).parameters)[-1]
+    misspelt = f"{parameter}{parameter[-1]}"
+    with pytest.raises(
+        TypeError, match=rf"keyword argument '{misspelt}'; did you mean {parameter}="
+    ):
+        function(**{misspelt: 1})
+
+
+@pytest.mark.parametrize(
+    ("function", "keyword", "message"),
+    [
+        (rg.Graph, "weights", "Graph() got an unexpected keyword argument 'weights'; did you mean "
+         "weight=...?"),
+        (rg.ScanIndex, "eps", "ScanIndex() got an unexpected keyword argument 'eps'; did you mean "
+         "rg.ScanIndex(graph).query(epsilon=...)?"),
+        (rg.cluster, "n_workers", "cluster() got an unexpected keyword argument 'n_workers'; did "
+         "you mean workers=...?"),
+        (rg.read_edges, "sep", "read_edges() got an unexpected keyword argument 'sep'; did you "
+         "mean pandas.read_csv(path, sep=...)?"),
+        (rg.LayeredEdgeList.build, "src", "LayeredEdgeList.build() got an unexpected keyword "
+         "argument 'src'; did you mean source=...?"),
+    ],
+)  # fmt: skip
+def test_constructors_readers_and_class_methods(function, keyword, message):
+    with pytest.raises(TypeError) as caught:
+        function("edges", **{keyword: 1})
+    assert str(caught.value) == message
+
+
+def test_options_of_a_graph_are_its_parameters():
+    assert list(GRAPH_CALLS) == list(inspect.signature(rg.Graph).parameters)[1:]
+
+
 def test_every_equivalent_is_a_parameter():
-    functions = [getattr(rg, name) for name in rg.__all__]
-    functions = [each for each in functions if inspect.isfunction(each)]
+    functions = [parameter.values[0] for parameter in public_callables()]
     names = {name for each in functions for name in inspect.signature(each).parameters}
     for equivalents in EQUIVALENTS.values():
-        assert set(equivalents) <= names | set(GRAPH_PARAMETERS)
+        assert set(equivalents) <= names | CSV_CALLS.keys()

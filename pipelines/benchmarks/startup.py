@@ -1,0 +1,130 @@
+"""Time the first call of each algorithm in a process of its own, with and without cached kernels.
+
+    python pipelines/benchmarks/startup.py [--output FILE] [--device cpu|gpu] [--only TEXT]
+
+Each algorithm runs twice in new processes that share a folder for compiled kernels: it is empty
+before the first process (`cache` is "empty") and has the kernels of the algorithm before the
+second one ("full"). A process imports the dependencies and the package, then calls the algorithm
+two times on the same frame of random edges. `first_cpu_s` is the CPU time of the first call in all
+threads, which depends less on other processes than `first_s` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
+
+VERTICES, EDGES = 20_000, 320_000
+GOAL = {"cpu": 4.0, "gpu": 3.0}  # seconds of a first call without cached kernels, at most
+RUNS: dict[str, Callable[[Any, Any], Any]] = {
+    "graph": lambda rg, edges: rg.Graph(edges),
+    "pagerank": lambda rg, edges: rg.pagerank(edges),
+    "bfs": lambda rg, edges: rg.bfs(edges, 0),
+    "sssp": lambda rg, edges: rg.sssp(edges.assign(weight=1.5), 0),
+    "connected_components": lambda rg, edges: rg.connected_components(edges),
+    "strong components": lambda rg, edges: rg.connected_components(edges, strong=True),
+    "structural_similarity": lambda rg, edges: rg.structural_similarity(edges),
+    "scan": lambda rg, edges: rg.scan(edges),
+    "scan_index": lambda rg, edges: rg.ScanIndex(edges).query(0.5, 3),
+}
+
+
+def measure(name: str, device: str) -> dict[str, float]:
+    """Return the seconds of the imports and of two calls in this process."""
+    times, last = {}, time.perf_counter()
+
+    def lap(key: str) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        times[key] = round(now - last, 4)
+        last = now
+
+    import numpy as np
+    import pandas
+
+    if device == "gpu":
+        import cudf
+    lap("dependencies_s")
+    import rapidsgraph as rg
+
+    lap("import_s")
+    ends = np.random.default_rng(1).integers(0, VERTICES, (2, EDGES))
+    edges: Any = pandas.DataFrame({"source": ends[0], "destination": ends[1]})
+    if device == "gpu":
+        edges = cudf.from_pandas(edges)
+    last, cpu = time.perf_counter(), time.process_time()
+    RUNS[name](rg, edges)
+    lap("first_s")
+    times["first_cpu_s"] = round(time.process_time() - cpu, 4)
+    last = time.perf_counter()
+    RUNS[name](rg, edges)
+    lap("second_s")
+    return times
+
+
+def measure_in_process(name: str, device: str, folder: str) -> dict[str, Any]:
+    """Return the times of a new process whose kernels are cached in `folder`."""
+    caches = {"NUMBA_CACHE_DIR": folder, "CUPY_CACHE_DIR": folder, "XDG_CACHE_HOME": folder}
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", name, "--device", device],
+        env=os.environ | caches, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        return {"check": f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure_algorithm(name: str, device: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of an algorithm with an empty and with a full cache."""
+    with tempfile.TemporaryDirectory(prefix="kernels-") as folder:  # private, so the cache uses it
+        for cache in ("empty", "full"):
+            times = measure_in_process(name, device, folder)
+            if "check" not in times:
+                is_late = cache == "empty" and times["first_s"] > GOAL[device]
+                times["check"] = f"above {GOAL[device]:g} s" if is_late else "ok"
+            kernels = [path for path in Path(folder).rglob("*") if path.is_file()]
+            facts = {"algorithm": name, "cache": cache} | times | {"files": len(kernels)}
+            yield {"table": "startup"} | facts
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark, and return the exit status: 3 if a process fails."""
+    parser = argparse.ArgumentParser(description="Time the first calls of new processes.")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
+    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
+    parser.add_argument("--only", default="", help="algorithms that contain one of these texts")
+    parser.add_argument("--measure", choices=RUNS, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.measure:
+        print(json.dumps(measure(options.measure, options.device)))
+        return 0
+    rows: list[dict[str, Any]] = []
+    for name in RUNS:
+        if any(text in name for text in options.only.split(",")):
+            for row in measure_algorithm(name, options.device):
+                print(*(f"{key}={value}" for key, value in row.items() if key != "table"))
+                rows.append(row)
+    if options.output:
+        # The modules are imported for their versions, after all measurements.
+        import numba  # noqa: F401
+        import pandas  # noqa: F401
+
+        from pipelines.benchmarks import records
+
+        run = records.run_record("startup", device=options.device, rows=EDGES, vertices=VERTICES)
+        records.write(options.output, [run, *rows])
+    return 3 if any(row["check"].startswith("failed") for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

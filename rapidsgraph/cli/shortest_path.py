@@ -1,0 +1,127 @@
+"""Command ``shortest-path``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import rapidsgraph as rg
+
+from ..graph.local_graph import storage_of
+from ..validation import DEFAULT_WEIGHT
+from .app import DeviceOption, app, columns_of, command, print_rows
+from .layered_input import (
+    BFS_IGNORES,
+    INPUT_OPTIONS,
+    SSSP_IGNORES,
+    LayersOption,
+    MemoryLimitOption,
+    build_options,
+    is_store,
+    load_rooted,
+    report_streaming,
+    uses_layers,
+)
+from .options import (
+    CommandRun,
+    DestinationOption,
+    EdgesOrLayersArgument,
+    MultiEdgesOption,
+    ProgressOption,
+    SourceOption,
+    UndirectedOption,
+    UnweightedOption,
+    VerticesOption,
+    WeightOption,
+    choose_weight_option,
+    output_option,
+    vertex_columns,
+)
+from .sources import FromFileOption, FromOption, parse_sources, source_names
+from .traversal import report_weights
+
+ToOption = Annotated[
+    list[str] | None,
+    typer.Option("--to", metavar="VERTEX", help="Target vertex; otherwise as --from."),
+]
+
+
+@command(app)
+def shortest_path(
+    context: typer.Context,
+    edges: EdgesOrLayersArgument,
+    roots: FromOption = None,
+    roots_file: FromFileOption = None,
+    targets: ToOption = None,
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    weight: WeightOption = DEFAULT_WEIGHT,
+    unweighted: UnweightedOption = False,
+    undirected: UndirectedOption = False,
+    vertices: VerticesOption = None,
+    multi_edges: MultiEdgesOption = "min",
+    device: DeviceOption = "auto",
+    layers: LayersOption = False,
+    memory_limit: MemoryLimitOption = None,
+    output: Annotated[Path | None, output_option("the vertices of the paths")] = None,
+    progress: ProgressOption = None,
+) -> None:
+    """Find the vertices of a shortest path from a source to each target, with their distances.
+
+    One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
+
+    \b
+    Examples:
+      rapidsgraph shortest-path roads.csv --from Ulm --to Jena --weight km
+      rapidsgraph shortest-path edges.csv --from 0 --to 7 --to 9 --unweighted
+    """  # noqa: D301
+    fixed = [name for name in INPUT_OPTIONS if name != "unweighted"]
+    by_layers = uses_layers(context, edges, layers, memory_limit, False, fixed)
+    run = CommandRun(
+        "paths",
+        {"EDGES": edges, "--from-file": roots_file, "--vertices": vertices},
+        output=output,
+    )
+    policies: dict[str, Any] = {"multi_edges": multi_edges, "vertices": vertices}
+    columns = vertex_columns(source, destination)
+    sources = [] if by_layers else parse_sources(roots, roots_file, columns)
+    column = None
+    if not is_store(edges):
+        column = choose_weight_option(context, edges, source, destination)
+    if by_layers:
+        options = build_options(source, destination, undirected, column, **policies)
+        graph, names = load_rooted(
+            run, edges, (roots, roots_file), options, BFS_IGNORES if unweighted else SSSP_IGNORES,
+            device=device, memory_limit=memory_limit, progress=progress,
+        )  # fmt: skip
+    else:
+        graph = run.read_graph(
+            edges, source, destination, column, device=device, directed=not undirected, **policies
+        )
+        names = source_names(sources, graph)
+    ends = source_names(parse_sources(targets, None, columns, "--to"), graph)
+    ends = list(dict.fromkeys(ends))
+    result = rg.shortest_path(
+        graph, names, ends if len(ends) > 1 else ends[0], weighted=not unweighted,
+        memory_limit=memory_limit,
+    )  # fmt: skip
+    run.end_step("searched")
+    run.report_graph(graph)
+    if by_layers:
+        report_streaming(run, graph)
+    if not unweighted:
+        report_weights(run, graph, context, column)
+    num_paths = _count_paths(graph, result) if len(ends) > 1 else min(len(result), 1)
+    if num_paths < len(ends):
+        run.report(f"paths lead to {num_paths:,} of {len(ends):,} targets", always=True)
+    run.write_result(result, lambda count: print_rows(columns_of(result), ("distance",)))
+
+
+def _count_paths(graph: Any, result: Any) -> int:
+    """Return the number of targets in the paths to several targets."""
+    labeling = storage_of(graph).labeling
+    specific = labeling.endpoint_columns("target")
+    columns = [specific.get(label, label) for label in labeling.names.labels]
+    return len(result[columns].drop_duplicates())

@@ -1,0 +1,58 @@
+"""The columns of numbers of a frame, by its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from .errors import ALIASES
+from .from_frame import Frame, is_dask, library_name
+
+
+def find_weight_candidates(frame: Frame, endpoints: Collection[Any]) -> list[str]:
+    """Return the columns of numbers that may be weights of a frame, the likeliest first.
+
+    There are none beside a column `weight`, nor if the frame is of a library that is not
+    known here. No values are read.
+
+    Parameters
+    ----------
+    frame : Frame
+        Also a Dask frame.
+    endpoints : collection
+        Columns that name vertices.
+    """
+    library = library_name(frame)
+    names: Collection[Any] = ()
+    if isinstance(frame, Mapping):
+        names = frame
+    elif library in ("pandas", "cudf", "polars") or is_dask(frame):
+        names = () if hasattr(frame, "collect") else getattr(frame, "columns", ())
+    elif library == "pyarrow":
+        names = getattr(getattr(frame, "schema", None), "names", ())
+    if len(names) <= len(endpoints):
+        return []
+    names = [name for name in names if isinstance(name, str)]
+    others = [name for name in names if name not in endpoints]
+    is_invalid = not all(name in names for name in endpoints)
+    if not others or is_invalid or "weight" in others:
+        return []
+    order = {alias: place for place, alias in enumerate(ALIASES["weight"])}
+    numbers = [name for name in _numeric_columns(frame, library) if name in others]
+    return sorted(numbers, key=lambda name: order.get(name.lower(), len(order)))
+
+
+def _numeric_columns(frame: Frame, library: str) -> list[Any]:
+    """Return the columns of integers and floating-point numbers."""
+    if library == "polars":
+        return [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    if library == "pyarrow":
+        from pyarrow import types
+
+        is_number = (types.is_integer, types.is_floating)
+        return [each.name for each in frame.schema if any(test(each.type) for test in is_number)]
+    if isinstance(frame, Mapping):
+        columns = [(name, getattr(values, "dtype", None)) for name, values in frame.items()]
+    else:
+        columns = list(zip(frame.columns, frame.dtypes, strict=True))
+    return [name for name, dtype in columns if getattr(dtype, "kind", "") in ("i", "u", "f")]

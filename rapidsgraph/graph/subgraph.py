@@ -1,0 +1,84 @@
+"""Parts of a graph: the subgraph of some vertices, and their neighborhood."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .. import device
+from ..device import Array
+from ..frames import Frame, Vertices
+from ..validation import check_free_memory, reject
+from .csr import Adjacency, filter_offsets, row_indices, select_rows
+from .local_graph import LocalGraph
+from .vertex_arguments import resolve_vertices
+
+BYTES_PER_ARC = 40  # of selected rows: row, position, neighbors and flags
+BYTES_PER_WEIGHTED_ARC = 16
+MIN_SORT_RATIO = 16  # of vertices to neighbors of a frontier that are sorted
+
+
+def subgraph(graph: LocalGraph, vertices: Vertices) -> LocalGraph:
+    """Return the graph of some vertices and the edges between them; see `Graph.subgraph`."""
+    xp, ids = graph.xp, resolve_vertices(graph.labeling, vertices, "vertices")
+    rows, layout = graph.built[0], "csr" if graph.has_layout("csr") else "csc"
+    num_arcs = int((rows.offsets[ids + 1] - rows.offsets[ids]).sum())
+    check_free_memory(
+        f"the subgraph of {ids.size:,} vertices with {num_arcs:,} arcs",
+        (BYTES_PER_ARC + BYTES_PER_WEIGHTED_ARC * graph.weighted) * num_arcs
+        + 4 * graph.num_vertices + 40 * ids.size,
+        xp,
+    )  # fmt: skip
+    new_ids = xp.full(graph.num_vertices, -1, xp.int32)
+    new_ids[ids] = xp.arange(ids.size, dtype=xp.int32)
+    rows = select_rows(rows, ids)
+    neighbors = new_ids[rows.neighbors]
+    keep = neighbors >= 0
+    adjacency = Adjacency(
+        filter_offsets(keep, rows.offsets), neighbors[keep],
+        rows.weights[keep] if graph.weighted else rows.weights,
+    )  # fmt: skip
+    num_edges = adjacency.neighbors.size
+    if not graph.directed:  # a self-loop is one arc, any other edge is two
+        num_edges += int((row_indices(adjacency) == adjacency.neighbors).sum())
+        num_edges //= 2
+    labeling = replace(graph.labeling, names=graph.names.select(ids, xp))
+    return graph.derive({layout: adjacency}, labeling, num_edges=num_edges)
+
+
+def neighborhood(graph: LocalGraph, vertices: Vertices, hops: Any) -> Frame:
+    """Return the vertices within some hops of others; see `Graph.neighborhood`."""
+    if isinstance(hops, bool) or not isinstance(hops, (int, np.integer)) or hops < 0:
+        reject("hops", hops, "it must be a number of edges, 0 or more")
+    xp, labeling = graph.xp, graph.labeling
+    labeling.check_name_collisions("distance")
+    ids = resolve_vertices(labeling, vertices, "vertices")
+    adjacency = graph.csr
+    check_free_memory(
+        f"a neighborhood among {graph.num_vertices:,} vertices", 24 * graph.num_vertices, xp
+    )
+    distances = xp.full(graph.num_vertices, -1, xp.int32)
+    distances[ids] = 0
+    levels, frontier = [ids], ids
+    for level in range(1, int(hops) + 1):
+        frontier = _expand(adjacency, frontier, distances, level)
+        if not frontier.size:
+            break
+        levels.append(frontier)
+    reached = xp.sort(xp.concatenate(levels))
+    return labeling.vertex_frame({"distance": distances[reached]}, reached)
+
+
+def _expand(adjacency: Adjacency, frontier: Array, distances: Array, level: int) -> Array:
+    """Set the distances of the unreached neighbors of a frontier; return these, each once."""
+    xp = device.array_module(frontier)
+    num_arcs = int((adjacency.offsets[frontier + 1] - adjacency.offsets[frontier]).sum())
+    check_free_memory(f"the neighbors of {num_arcs:,} arcs", BYTES_PER_ARC * num_arcs, xp)
+    neighbors = select_rows(adjacency, frontier, with_weights=False).neighbors
+    neighbors = neighbors[distances[neighbors] < 0]
+    distances[neighbors] = level
+    if neighbors.size * MIN_SORT_RATIO < distances.size:  # otherwise a sort takes longer
+        return xp.unique(neighbors)
+    return xp.flatnonzero(distances == level).astype(xp.int32)

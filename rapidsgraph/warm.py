@@ -1,0 +1,178 @@
+"""Compile the kernels of all algorithms ahead of their first calls.
+
+`rapidsgraph warm` runs it, and Dask workers do with ``dask worker --preload rapidsgraph.warm``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import rapidsgraph as rg
+
+from .device import Device, choose
+from .errors import GraphError
+from .kernels import jit
+from .progress import Progress, reporter
+
+SCALE, EDGE_FACTOR = 10, 16  # of the graph that algorithms run on
+
+
+def warm(
+    device: Device = "auto", *, num_jobs: int | None = None, progress: Progress = None
+) -> tuple[Path, int]:
+    """Compile the kernels of all algorithms and cache them.
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "gpu"}, default "auto"
+        Device whose kernels are compiled; "auto" is a GPU if one works.
+    num_jobs : int, optional
+        Number of processes; by default one per CPU core. One compiles in this process.
+    progress : bool or callable, optional
+        Whether to report the algorithms done; as in `rapidsgraph.pagerank`.
+
+    Returns
+    -------
+    folder : Path
+        The folder of compiled kernels.
+    num_entries : int
+        The number of files in it.
+
+    Raises
+    ------
+    GraphError
+        If there is no folder to cache kernels in.
+    """
+    kind = choose(device)
+    folder = cache_folder(kind)
+    first, *others = RUNS
+    num_jobs = min(num_jobs or os.cpu_count() or 1, len(others))
+    with reporter(progress, "compiling", len(RUNS)) as report:
+        report(0, first)
+        run(first, kind)  # the others need its kernels, too
+        for done, name in enumerate(_run_others(others, kind, num_jobs), 2):
+            report(done, name)
+    pattern = "*.cubin" if kind == "gpu" else f"*{jit.SUFFIX}"
+    return folder, sum(1 for _ in folder.glob(pattern))
+
+
+def _run_others(names: list[str], device: Device, num_jobs: int) -> Iterator[str]:
+    """Run algorithms, in processes if there are several jobs, and yield their names."""
+    if num_jobs == 1:
+        for name in names:
+            run(name, device)
+            yield name
+        return
+    context = multiprocessing.get_context("spawn")  # threads of this process do not survive a fork
+    with ProcessPoolExecutor(num_jobs, mp_context=context) as executor:
+        futures: dict[Future, str] = {executor.submit(run, name, device): name for name in names}
+        try:
+            for future in as_completed(futures):
+                future.result()
+                yield futures[future]
+        except BaseException:  # also Ctrl-C
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def cache_folder(device: str) -> Path:
+    """Return the folder of the compiled kernels of a device."""
+    if device == "gpu":
+        from cupy.cuda.compiler import get_cache_dir
+
+        return Path(get_cache_dir())
+    folder = jit.write_folder()
+    if folder is None:
+        raise GraphError(
+            "compiled kernels cannot be cached, because no cache folder is private to you and "
+            "writable; set NUMBA_CACHE_DIR to a folder of your own",
+            hint="set NUMBA_CACHE_DIR to a folder of your own",
+        )
+    return folder
+
+
+def run(name: str, device: Device) -> None:
+    """Run an algorithm of `RUNS` on a small random graph."""
+    options: Any = {"seed": 1, "device": device}
+    names = {"source": "int64", "destination": "int64"}
+    edges, weighted = (
+        rg.generate.rmat(SCALE, EDGE_FACTOR, weights=weights, **options)
+        .astype(names)
+        .sample(frac=1.5, replace=True, random_state=1)  # unsorted, with parallel edges
+        for weights in (None, (1.0, 2.0))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of parallel edges with different weights
+        RUNS[name](edges, weighted)
+
+
+def _graph(edges: Any, weighted: Any) -> None:
+    for frame in (edges, weighted):
+        rg.Graph(frame)
+        rg.Graph(frame.astype({"source": "int32", "destination": "int32"}))
+
+
+def _pagerank(edges: Any, weighted: Any) -> None:
+    for graph in (rg.Graph(edges), rg.Graph(weighted)):
+        for precision in ("double", "single"):
+            rg.pagerank(graph, precision=precision, progress=False)
+    rg.pagerank(weighted, progress=False)  # sums the weights of parallel edges
+
+
+def _search(edges: Any, weighted: Any) -> None:
+    for directed in (True, False):
+        graph = rg.Graph(weighted, directed=directed)
+        source, target = graph.vertices.iloc[[0]], graph.vertices.iloc[[-1]]
+        rg.bfs(graph, source)
+        rg.sssp(graph, source)
+        rg.shortest_path(graph, source, target)
+    rg.sssp(weighted, weighted["source"].iloc[0])  # uses the minimum of those of parallel edges
+
+
+def _components(edges: Any, weighted: Any) -> None:
+    rg.connected_components(edges)
+    rg.connected_components(edges, strong=True)
+
+
+def _scan(edges: Any, weighted: Any) -> None:
+    graph = rg.Graph(edges, directed=False, self_loops="drop")
+    rg.scan(graph)
+    rg.structural_similarity(graph)
+    rg.ScanIndex(graph).query(0.5, 3)
+
+
+def _layered(edges: Any, weighted: Any) -> None:
+    graph = rg.Graph(weighted)
+    root = weighted["source"].iloc[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path, store = Path(folder) / "edges.csv", Path(folder) / "graph.layers"
+        weighted.to_csv(path, index=False)
+        options: Any = {"weight": "weight", "device": graph.device, "progress": False}
+        rg.LayeredEdgeList.build(path, root, store=store, **options)  # on disk
+        for layers in (rg.LayeredEdgeList.build(graph, root), rg.LayeredEdgeList.open(store)):
+            rg.bfs(layers)
+            rg.sssp(layers)
+            rg.pagerank(layers, progress=False)
+
+
+RUNS: dict[str, Callable[[Any, Any], None]] = {
+    "graph": _graph,
+    "pagerank": _pagerank,
+    "bfs, sssp": _search,
+    "connected components": _components,
+    "scan": _scan,
+    "layered edge list": _layered,
+}
+
+
+async def dask_setup(worker: Any) -> None:
+    """Compile all kernels when a Dask worker starts that preloads this module."""
+    await asyncio.to_thread(warm, num_jobs=1, progress=False)

@@ -1,0 +1,82 @@
+"""Compilation ahead of the first calls."""
+
+import asyncio
+import importlib
+
+import numpy as np
+import pandas
+import pytest
+from numba.core.dispatcher import Dispatcher
+from typer.testing import CliRunner
+
+import rapidsgraph as rg
+from pipelines.benchmarks import startup
+from rapidsgraph import cli, device, warm
+from rapidsgraph.errors import GraphError
+
+
+def compiled_signatures():
+    """{kernel: number of its signatures} of all modules of kernels."""
+    stems = (path.stem for path in device.KERNELS.glob("*.py") if path.stem != "__init__")
+    modules = [importlib.import_module(f"rapidsgraph.kernels.{stem}") for stem in stems]
+    return {
+        f"{value.__module__}.{name}": len(value.signatures)
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Dispatcher)
+    }
+
+
+@pytest.mark.slow
+def test_nothing_is_left_to_compile():
+    for name in warm.RUNS:
+        warm.run(name, "cpu")
+    before = compiled_signatures()
+    assert before["rapidsgraph.kernels.pagerank.iterate"] > 0
+    ends = np.random.default_rng(2).integers(0, 500, (2, 8000))
+    edges = pandas.DataFrame({"source": ends[0], "destination": ends[1]})
+    for run in startup.RUNS.values():
+        run(rg, edges)
+    after = compiled_signatures()
+    assert {name: after[name] for name in after if after[name] > before[name]} == {}
+
+
+def test_progress_and_the_number_of_entries(monkeypatch, tmp_path):
+    for name in ("a.kernel", "b.kernel", "c.txt"):
+        (tmp_path / name).touch()
+    runs, reports = [], []
+    monkeypatch.setattr(warm.jit, "write_folder", lambda: tmp_path)
+    monkeypatch.setattr(warm, "run", lambda *arguments: runs.append(arguments))
+    result = warm.warm("cpu", num_jobs=1, progress=lambda *report: reports.append(report))
+    assert result == (tmp_path, 2)
+    assert runs == [(name, "cpu") for name in warm.RUNS]
+    total = len(warm.RUNS)
+    assert [(done, total) for done in (0, *range(2, total + 1))] == [each[:2] for each in reports]
+    asyncio.run(warm.dask_setup(None))
+    assert len(runs) == 2 * total
+
+
+@pytest.mark.slow
+def test_several_jobs_are_processes():
+    assert list(warm._run_others(["graph"], "cpu", 2)) == ["graph"]
+    with pytest.raises(KeyError):
+        list(warm._run_others(["no algorithm"], "cpu", 2))
+
+
+def test_a_missing_folder_is_an_error(monkeypatch):
+    monkeypatch.setattr(warm.jit, "write_folder", lambda: None)
+    with pytest.raises(GraphError, match="cannot be cached.*NUMBA_CACHE_DIR"):
+        warm.warm("cpu")
+
+
+def test_the_command(monkeypatch, tmp_path):
+    calls = []
+
+    def compile_kernels(device, num_jobs):
+        calls.append((device, num_jobs))
+        return tmp_path, 12
+
+    monkeypatch.setattr(warm, "warm", compile_kernels)
+    result = CliRunner().invoke(cli.app, ["warm", "--device", "cpu", "--jobs", "3"])
+    assert result.output == f"12 compiled kernels are cached in {tmp_path}\n"
+    assert calls == [("cpu", 3)]
