@@ -1,0 +1,66 @@
+"""What NetworkX reads of the backend when it is imported, without importing more than this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+RANKS = "Values agree to rounding. `alpha` from 0 to 1, `tol` above 0, no negative values."
+TIES = "Of several shortest paths, the result may have another one."
+FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
+    "all_pairs_bellman_ford_path": TIES,
+    "all_pairs_bellman_ford_path_length": "",
+    "all_pairs_dijkstra": TIES,
+    "all_pairs_dijkstra_path": TIES,
+    "all_pairs_dijkstra_path_length": "",
+    "all_pairs_shortest_path": TIES,
+    "all_pairs_shortest_path_length": "",
+    "ancestors": "",
+    "average_shortest_path_length": "",
+    "bellman_ford_path": TIES,
+    "bellman_ford_path_length": "",
+    "bidirectional_shortest_path": TIES,
+    "connected_components": "",
+    "descendants": "",
+    "descendants_at_distance": "",
+    "dijkstra_path": TIES,
+    "dijkstra_path_length": "",
+    "dijkstra_predecessor_and_distance": "",
+    "has_path": "",
+    "is_connected": "",
+    "is_strongly_connected": "",
+    "is_weakly_connected": "",
+    "multi_source_dijkstra": TIES,
+    "multi_source_dijkstra_path": TIES,
+    "multi_source_dijkstra_path_length": "",
+    "node_connected_component": "",
+    "number_connected_components": "",
+    "number_strongly_connected_components": "",
+    "number_weakly_connected_components": "",
+    "pagerank": RANKS,
+    "shortest_path": TIES,
+    "shortest_path_length": "",
+    "single_source_bellman_ford": TIES,
+    "single_source_bellman_ford_path": TIES,
+    "single_source_bellman_ford_path_length": "",
+    "single_source_dijkstra": TIES,
+    "single_source_dijkstra_path": TIES,
+    "single_source_dijkstra_path_length": "",
+    "single_source_shortest_path": TIES,
+    "single_source_shortest_path_length": "",
+    "single_target_shortest_path": TIES,
+    "single_target_shortest_path_length": "",
+    "strongly_connected_components": "",
+    "weakly_connected_components": "",
+}
+
+
+def get_info() -> dict[str, Any]:
+    """Return the description of the backend in the form that NetworkX defines."""
+    return {
+        "backend_name": "rapidsgraph",
+        "project": "rapidsgraph",
+        "package": "rapidsgraph",
+        "short_summary": "Kernels of rapidsgraph on a CPU, or on an NVIDIA GPU where there is one.",
+        "functions": {name: {"additional_docs": notes} for name, notes in FUNCTIONS.items()},
+        "default_config": {"device": "auto"},  # or "cpu" or "gpu"
+    }

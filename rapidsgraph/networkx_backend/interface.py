@@ -1,0 +1,211 @@
+"""The backend object: NetworkX looks up functions, conversions and decisions in this module."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .components import (
+    connected_components,
+    is_connected,
+    is_strongly_connected,
+    is_weakly_connected,
+    node_connected_component,
+    number_connected_components,
+    number_strongly_connected_components,
+    number_weakly_connected_components,
+    strongly_connected_components,
+    weakly_connected_components,
+)
+from .expected_failures import on_start_tests
+from .generic import (
+    average_shortest_path_length,
+    check_method,
+    has_path,
+    shortest_path,
+    shortest_path_length,
+)
+from .graph import (
+    ConvertedGraph,
+    convert_from_nx,
+    convert_to_nx,
+)
+from .link_analysis import (
+    check_pagerank,
+    pagerank,
+)
+from .search import (
+    check_cutoff,
+)
+from .unweighted import (
+    all_pairs_shortest_path,
+    all_pairs_shortest_path_length,
+    ancestors,
+    bidirectional_shortest_path,
+    descendants,
+    descendants_at_distance,
+    single_source_shortest_path,
+    single_source_shortest_path_length,
+    single_target_shortest_path,
+    single_target_shortest_path_length,
+)
+from .weighted import (
+    all_pairs_bellman_ford_path,
+    all_pairs_bellman_ford_path_length,
+    all_pairs_dijkstra,
+    all_pairs_dijkstra_path,
+    all_pairs_dijkstra_path_length,
+    bellman_ford_path,
+    bellman_ford_path_length,
+    dijkstra_path,
+    dijkstra_path_length,
+    dijkstra_predecessor_and_distance,
+    multi_source_dijkstra,
+    multi_source_dijkstra_path,
+    multi_source_dijkstra_path_length,
+    single_source_bellman_ford,
+    single_source_bellman_ford_path,
+    single_source_bellman_ford_path_length,
+    single_source_dijkstra,
+    single_source_dijkstra_path,
+    single_source_dijkstra_path_length,
+)
+
+__all__ = [
+    "all_pairs_bellman_ford_path",
+    "all_pairs_bellman_ford_path_length",
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length",
+    "ancestors",
+    "average_shortest_path_length",
+    "bellman_ford_path",
+    "bellman_ford_path_length",
+    "bidirectional_shortest_path",
+    "can_run",
+    "connected_components",
+    "convert_from_nx",
+    "convert_to_nx",
+    "descendants",
+    "descendants_at_distance",
+    "dijkstra_path",
+    "dijkstra_path_length",
+    "dijkstra_predecessor_and_distance",
+    "has_path",
+    "is_connected",
+    "is_strongly_connected",
+    "is_weakly_connected",
+    "multi_source_dijkstra",
+    "multi_source_dijkstra_path",
+    "multi_source_dijkstra_path_length",
+    "node_connected_component",
+    "number_connected_components",
+    "number_strongly_connected_components",
+    "number_weakly_connected_components",
+    "on_start_tests",
+    "pagerank",
+    "shortest_path",
+    "shortest_path_length",
+    "should_run",
+    "single_source_bellman_ford",
+    "single_source_bellman_ford_path",
+    "single_source_bellman_ford_path_length",
+    "single_source_dijkstra",
+    "single_source_dijkstra_path",
+    "single_source_dijkstra_path_length",
+    "single_source_shortest_path",
+    "single_source_shortest_path_length",
+    "single_target_shortest_path",
+    "single_target_shortest_path_length",
+    "strongly_connected_components",
+    "weakly_connected_components",
+]
+
+CHECKS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
+    "average_shortest_path_length": check_method,
+    "pagerank": check_pagerank,
+}
+# Nodes and edges from which a call is faster than NetworkX: of functions that take it long, and of
+# others.
+MIN_SLOW_SIZE, MIN_SIZE = 500, 5_000
+# A conversion takes about as long as two calls of a function that reads every edge once.
+NUM_CALLS_BEFORE_CONVERSION = 2
+LINEAR = {
+    "ancestors",
+    "bidirectional_dijkstra",
+    "connected_components",
+    "descendants",
+    "descendants_at_distance",
+    "is_connected",
+    "is_strongly_connected",
+    "is_weakly_connected",
+    "node_connected_component",
+    "number_connected_components",
+    "number_strongly_connected_components",
+    "number_weakly_connected_components",
+    "single_source_shortest_path",
+    "single_source_shortest_path_length",
+    "single_target_shortest_path",
+    "single_target_shortest_path_length",
+    "strongly_connected_components",
+    "weakly_connected_components",
+}
+BIDIRECTIONAL = {"bidirectional_shortest_path", "has_path"}
+
+
+def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+    """Return True, or why a function cannot run with these arguments."""
+    try:
+        arguments = _bind(name, args, kwargs)
+    except TypeError:
+        return "there are other arguments"
+    if callable(arguments.get("weight")):
+        return "weight is a function"
+    check = CHECKS.get(name, check_cutoff if "cutoff" in arguments else None)
+    return (check and check(arguments)) or True
+
+
+def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+    """Return True, or why a function is left to NetworkX, which is faster."""
+    arguments = _bind(name, args, kwargs)
+    graph = arguments["G"]
+    if isinstance(graph, ConvertedGraph):
+        return True
+    if name in ("shortest_path", "shortest_path_length"):
+        name = _specific_name(arguments)
+    if name in BIDIRECTIONAL:
+        return "NetworkX searches from both ends"
+    cache = getattr(graph, "__networkx_cache__", None)  # emptied when the graph changes
+    is_converted = bool((cache or {}).get("backends", {}).get("rapidsgraph"))
+    is_weighted = "dijkstra" in name or "bellman_ford" in name
+    is_slow = name == "pagerank" or (is_weighted and (is_converted or name.startswith("all_pairs")))
+    min_size = MIN_SLOW_SIZE if is_slow else MIN_SIZE
+    if len(graph) < min_size and len(graph) + graph.number_of_edges() < min_size:
+        return f"the graph has fewer than {min_size:,} nodes and edges"
+    if name in LINEAR and not is_converted:
+        if cache is None:
+            return "the conversion takes longer, and is not cached"
+        num_calls = cache["rapidsgraph_calls"] = cache.get("rapidsgraph_calls", 0) + 1
+        if num_calls <= NUM_CALLS_BEFORE_CONVERSION:
+            return f"the conversion takes longer; this is call {num_calls} on this graph"
+    return True
+
+
+def _specific_name(arguments: Mapping[str, Any]) -> str:
+    """Return the name of the function that `shortest_path` is for these arguments."""
+    is_weighted = arguments["weight"] is not None
+    num_ends = sum(arguments[end] is not None for end in ("source", "target"))
+    if num_ends == 2:
+        return "bidirectional_dijkstra" if is_weighted else "bidirectional_shortest_path"
+    ends = "single_source" if num_ends else "all_pairs"
+    return f"{ends}_dijkstra_path" if is_weighted else f"{ends}_shortest_path"
+
+
+def _bind(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by name."""
+    bound = inspect.signature(globals()[name]).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
