@@ -269,7 +269,7 @@ def test_communicators_are_reused(run, client):
     run(add_ranks, 5)
     names = client.run(communicator_names)
     run(add_ranks, 5)
-    assert client.run(communicator_names) == names
+    assert_no_new_communicators(client, names)
     assert any(names.values())
 
 
@@ -281,7 +281,7 @@ def test_groups_of_other_sizes_stay(run, client):
     names = client.run(communicator_names)
     for size in (2, 3):
         run(add_ranks, 5, size=size)
-    assert client.run(communicator_names) == names
+    assert_no_new_communicators(client, names)
     for size in range(2, 4 + spmd.MAX_IDLE_GROUPS):
         run(add_ranks, 5, size=size)
     assert len(spmd._idle_groups(client)) == spmd.MAX_IDLE_GROUPS
@@ -405,7 +405,13 @@ def test_limits_of_workers_differ(client, ring):
 
 
 def communicator_names():
-    return sorted(name for name, _ in spmd_worker._communicators)
+    return {name for name, _ in spmd_worker._communicators}
+
+
+def assert_no_new_communicators(client, names):
+    """Communicators of earlier tests may close meanwhile: Dask releases their results when idle."""
+    for worker, present in client.run(communicator_names).items():
+        assert present <= names[worker]
 
 
 def test_progress_is_reported(run):
@@ -498,7 +504,7 @@ def test_a_rank_that_is_computed_again_alone(run, client):
         results[1].result(timeout=10)
     later, _ = run(add_ranks, 7)
     assert client.gather(later) == [15, 15]
-    assert client.run(communicator_names) == names
+    assert_no_new_communicators(client, names)
 
 
 def wait_a_little(group, report, value):
