@@ -274,7 +274,7 @@ def _describe_reach(graph: Any, count: Any, max_distance: float) -> str:
 
 def report_weights(run: CommandRun, graph: Any, context: typer.Context, column: str | None) -> None:
     """Report whether edges have weights, and of which column if the command line names none."""
-    if is_store(context.params["edges"]):
+    if is_store(Path(context.params["edges"])):
         if not graph.weighted:
             run.report("the layered edge list has no weights: each edge costs 1", always=True)
     elif column is None:
