@@ -100,16 +100,18 @@ def parallel_region(size: int | None = None) -> Iterator[None]:
 # CUDA sources
 
 
+ENTRY_POINT = re.compile(
+    r'extern "C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(([^)]*)\)'
+)
+
+
 @functools.cache
 def signatures(stem: str) -> dict[str, list[tuple[str, str]]]:
     """Return the (type, name) pairs of the parameters of each entry of `kernels/stem.cu`."""
     source = re.sub(r"//[^\n]*|/\*.*?\*/", "", (KERNELS / f"{stem}.cu").read_text(), flags=re.S)
-    entry_point = re.compile(
-        r'extern "C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(([^)]*)\)'
-    )
     return {
         entry: [_parse_parameter(parameter) for parameter in parameters.split(",")]
-        for entry, parameters in entry_point.findall(source)
+        for entry, parameters in ENTRY_POINT.findall(source)
     }
 
 
@@ -125,6 +127,19 @@ def cuda_source(stem: str) -> str:
     Line directives make compilers report the real file and line.
     """
     return _expand_includes(KERNELS / f"{stem}.cu", set())
+
+
+def select_entry(source: str, entry: str) -> str:
+    """Return a CUDA source of which only one entry is compiled.
+
+    The others become templates, for which compilers generate no code, so that a first call does
+    not wait for kernels that it does not launch.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        return match[0] if match[1] == entry else match[0].replace('extern "C"', "template <int>")
+
+    return ENTRY_POINT.sub(replace, source)
 
 
 def _expand_includes(path: Path, included: set[Path]) -> str:
@@ -150,20 +165,16 @@ def constant_macros(source: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def _cuda_module(stem: str, types: tuple[tuple[str, str], ...], cooperative: bool) -> Any:
-    import cupy
-
-    source = cuda_source(stem)
-    type_macros = (f"-D{name}={c_type}" for name, c_type in types)
-    options = ("-std=c++17", *constant_macros(source), *type_macros)
-    return cupy.RawModule(code=source, options=options, enable_cooperative_groups=cooperative)
-
-
-@functools.cache
 def _cuda_function(
     stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, _device_id: int
 ) -> Any:
-    return _cuda_module(stem, types, cooperative).get_function(entry)
+    import cupy
+
+    source = select_entry(cuda_source(stem), entry)
+    type_macros = (f"-D{name}={c_type}" for name, c_type in types)
+    options = ("-std=c++17", *constant_macros(source), *type_macros)
+    module = cupy.RawModule(code=source, options=options, enable_cooperative_groups=cooperative)
+    return module.get_function(entry)
 
 
 def _bind(
