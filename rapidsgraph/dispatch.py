@@ -22,9 +22,11 @@ from .algorithms.parameters import FRAME_OPTIONS, Parameters
 from .distributed import components as distributed_components
 from .distributed import edges as distributed_edges
 from .distributed import layered as distributed_layered
+from .distributed import orientation as distributed_orientation
 from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
 from .distributed import shortest_path as distributed_path
+from .distributed import subgraph as distributed_subgraph
 from .distributed import traversal as distributed_traversal
 from .distributed.graph import DistributedGraph
 from .distributed.layered_storage import DistributedLayeredStorage
@@ -54,7 +56,13 @@ __all__ = [
 ]
 
 register_distributed_graph(
-    DistributedGraph, edges=distributed_edges.edges, degrees=distributed_edges.degrees
+    DistributedGraph,
+    edges=distributed_edges.edges,
+    degrees=distributed_edges.degrees,
+    neighborhood=distributed_subgraph.neighborhood,
+    reverse=distributed_orientation.reverse,
+    subgraph=distributed_subgraph.subgraph,
+    to_undirected=distributed_orientation.to_undirected,
 )
 register_distributed_layered(DistributedLayeredStorage, layered_build.build_storage)
 
@@ -106,9 +114,9 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
 
 def graph_type(graph: GraphLike) -> type:
     """Return the column of `IMPLEMENTATIONS` for a graph or edge frame."""
-    storages = (LayeredStorage, DistributedLayeredStorage, DistributedGraph, FrameGraph)
-    if isinstance(graph, storages):
-        return type(graph)
+    for storage in (LayeredStorage, DistributedLayeredStorage, DistributedGraph, FrameGraph):
+        if isinstance(graph, storage):
+            return storage
     return DistributedGraph if frames.is_dask(graph) else LocalGraph
 
 

@@ -61,6 +61,10 @@ class DistributedGraph(DistributedStorage):
         Partition i has the vertices ``bounds[i]`` to ``bounds[i + 1]``.
     num_vertices, num_edges, num_arcs : int
     directed, weighted : bool
+    multi_edges : str
+        Policy for parallel edges.
+    built_layout : {"csr", "csc"}
+        The layout that was built first.
     schema : EdgeColumns
         How vertices are named in edge frames and results; without columns.
 
@@ -97,14 +101,10 @@ class DistributedGraph(DistributedStorage):
         schema = read_columns(edges._meta, source, destination, weight, multi_edges)
         executor = get_executor()
         super().__init__(executor)
+        self._clear()
         self.device = "cpu" if schema.xp is np else "gpu"
         self.directed, self.weighted = directed, weight is not None or multi_edges == "sum"
-        self._multi_edges, self._self_loops = multi_edges, self_loops
-        self._derivations: dict[str, tuple] = {}  # how layouts follow from the one built first
-        self._nbytes: dict[str, int] = {}
-        self._cache: dict[str, Any] = {}
-        # Held while partitions or tasks of the graph are created: several calls may need them.
-        self._deriving = threading.Lock()
+        self.multi_edges, self._self_loops = multi_edges, self_loops
         labels, vertex_range = schema.labels, None
         vertices = check_vertex_range(vertices, len(labels))
         columns = _select_columns(edges, source, destination, weight)
@@ -117,7 +117,7 @@ class DistributedGraph(DistributedStorage):
         elif vertices is not None:
             check_vertices(vertices, len(labels), labels, np)
             extra = [executor.submit(_identity, vertices, name="vertices")]
-        self._built, self._options = layout, BuildOptions(
+        self.built_layout, self._options = layout, BuildOptions(
             source, destination, weight, multi_edges, self_loops, directed, layout, labels,
             vertex_range, is_on_gpu=self.device == "gpu",
         )  # fmt: skip
@@ -132,13 +132,22 @@ class DistributedGraph(DistributedStorage):
         self.num_arcs = sum(each.num_arcs for each in infos)
         self.num_edges = sum(each.num_edges for each in infos)
 
+    def _clear(self) -> None:
+        """Initialize the state that depends on partitions."""
+        self._partitions: dict[str, list] = {}
+        self._derivations: dict[str, tuple] = {}  # how layouts follow from the one built first
+        self._nbytes: dict[str, int] = {}
+        self._cache: dict[str, Any] = {}
+        # Held while partitions or tasks of the graph are created: several calls may need them.
+        self._deriving = threading.Lock()
+
     def _build(self, numbers: list[list[int]], frames: list, extra: list) -> list[BuildInfo]:
         """Build the partitions from tasks of frames; rank r reads the frames ``numbers[r]``."""
         own_frames = [[frames[number] for number in own] for own in numbers]
         own_extra = [extra[rank :: self.num_partitions] for rank in range(self.num_partitions)]
         arguments = numbers, own_frames, own_extra, self._options
         tasks, infos = self._run(build, arguments, name="build")
-        self._set_partitions(self._built, tasks, [each.nbytes for each in infos])
+        self._set_partitions(self.built_layout, tasks, [each.nbytes for each in infos])
         return infos
 
     def _set_partitions(self, layout: str, tasks: list, nbytes: list[int]) -> None:
@@ -166,7 +175,7 @@ class DistributedGraph(DistributedStorage):
 
     def partitions(self, layout: str = "csr") -> list:
         """Return a task for each Partition, by source ("csr") or by destination ("csc")."""
-        return self._derive(layout if self.directed else self._built, partitioning.transpose)
+        return self._derive(layout if self.directed else self.built_layout, partitioning.transpose)
 
     def has_layout(self, layout: str) -> bool:
         """Return whether the partitions of a layout, "csr" or "csc", have been built."""
@@ -174,7 +183,7 @@ class DistributedGraph(DistributedStorage):
 
     def built_partitions(self) -> list:
         """Return a task for each Partition of the layout that was built first."""
-        return self._partitions[self._built]
+        return self._partitions[self.built_layout]
 
     def simple_partitions(self) -> list:
         """Return partitions of the undirected graph without self-loops, parallel edges, weights."""
@@ -192,11 +201,14 @@ class DistributedGraph(DistributedStorage):
 
     def _rebuild(self) -> None:
         self._cache.clear()
-        numbers, *keys = self._sources
-        self._build(numbers, *map(self.executor.from_keys, keys))
+        self._rebuild_first_layout()
         for layout, (function, own) in list(self._derivations.items()):
             tasks, nbytes = self._run(function, own, name=layout)
             self._set_partitions(layout, tasks, nbytes)
+
+    def _rebuild_first_layout(self) -> None:
+        numbers, *keys = self._sources
+        self._build(numbers, *map(self.executor.from_keys, keys))
 
     def __reduce__(self) -> tuple:
         raise GraphError(
@@ -219,8 +231,8 @@ class DistributedGraph(DistributedStorage):
 
         labeling, *rows = self._recover(gather)
         return LocalGraph(
-            labeling, partitioning.join_rows(rows), self._built, directed=self.directed,
-            weighted=self.weighted, multi_edges=self._multi_edges, self_loops=self._self_loops,
+            labeling, partitioning.join_rows(rows), self.built_layout, directed=self.directed,
+            weighted=self.weighted, multi_edges=self.multi_edges, self_loops=self._self_loops,
             num_rows=self._num_rows, num_loops_dropped=self._num_dropped,
             num_edges=self.num_edges,
         )  # fmt: skip
@@ -251,12 +263,16 @@ class DistributedGraph(DistributedStorage):
     @property
     def is_merged(self) -> bool:
         """Whether parallel edges were merged, so that none are left."""
-        return self._multi_edges != "keep"
+        return self.multi_edges != "keep"
 
     @property
     def total_weight(self) -> float:
         """Sum of the weights of all rows, which no path exceeds; infinite on overflow."""
         return self._total_weight
+
+    def layout_nbytes(self, layout: str) -> int:
+        """Return the size of a layout that has been built, on all workers, in bytes."""
+        return self._nbytes[layout]
 
     @property
     def nbytes(self) -> int:

@@ -64,7 +64,7 @@ def check_edge_columns(
     check_name_collisions(labels, columns)
 
 
-def list_edge_frame(graph: LocalGraph) -> Frame:
+def edges(graph: LocalGraph) -> Frame:
     """Return the edge frame of a graph; see `Graph.edges`."""
     labeling = graph.labeling
     check_edge_columns(labeling.names.labels, labeling.is_endpoint_specific, graph.weighted)

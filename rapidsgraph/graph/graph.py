@@ -7,7 +7,7 @@ that `rapidsgraph.dispatch` registers for Dask frames.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import frames
 from ..errors import GraphError
@@ -24,19 +24,16 @@ from .local_graph import (
     build_graph,
 )
 
-# Set by `dispatch`, which is above: the builder of graphs from Dask frames, and functions for
-# properties of `Graph` that are frames.
+R = TypeVar("R")
+
+# Set by `dispatch`, which is above: the builder of graphs from Dask frames ("build"), and what
+# properties and methods of `Graph` do with these, by name.
 _distributed: dict[str, Callable[..., Any]] = {}
 
 
-def register_distributed_graph(
-    build: Callable[..., Any],
-    *,
-    edges: Callable[[Any], Frame],
-    degrees: Callable[[Any], Frame],
-) -> None:
-    """Register the builder of graphs from Dask frames, and functions for their properties."""
-    _distributed.update(build=build, edges=edges, degrees=degrees)
+def register_distributed_graph(build: Callable[..., Any], **methods: Callable[..., Any]) -> None:
+    """Register the builder of graphs from Dask frames, and the functions for their methods."""
+    _distributed.update(build=build, **methods)
 
 
 class Graph(StoredGraph):
@@ -169,9 +166,7 @@ class Graph(StoredGraph):
         0      a           c
         1      b           a
         """
-        if isinstance(self._storage, LocalGraph):
-            return export.list_edge_frame(self._storage)
-        return _distributed["edges"](self._storage)
+        return self._choose(export.edges)(self._storage)
 
     @property
     def degrees(self) -> Frame:
@@ -192,9 +187,7 @@ class Graph(StoredGraph):
         1      b          0           1
         2      c          1           0
         """
-        if isinstance(self._storage, LocalGraph):
-            return degrees.degrees(self._storage)
-        return _distributed["degrees"](self._storage)
+        return self._choose(degrees.degrees)(self._storage)
 
     @property
     def report(self) -> BuildReport:
@@ -231,12 +224,12 @@ class Graph(StoredGraph):
         -------
         Graph
             With these vertices, also those without an edge between them, and the policies of this
-            graph.
+            graph. The subgraph of a partitioned graph is partitioned, too.
 
         Raises
         ------
         GraphError
-            If a vertex is not in the graph, or the graph is partitioned over a Dask cluster.
+            If a vertex is not in the graph.
         InsufficientMemoryError
             If the subgraph would not fit into memory; raised before it is built.
 
@@ -248,7 +241,8 @@ class Graph(StoredGraph):
            source  destination
         0       0            1
         """
-        return self._from_storage(subgraph.subgraph(as_local_graph(self), vertices))
+        select = self._choose(subgraph.subgraph)
+        return self._from_storage(select(self._storage, vertices))
 
     def neighborhood(self, vertices: Vertices, hops: int = 1) -> Frame:
         """List the vertices that are at most some edges away from given ones.
@@ -265,18 +259,19 @@ class Graph(StoredGraph):
         -------
         frame
             Columns `vertex` and `distance`, the number of edges (int32): one row per vertex, sorted
-            by vertex, including `vertices` themselves at distance 0.
+            by vertex, including `vertices` themselves at distance 0. A `Graph` of a Dask frame
+            gives a Dask frame.
 
         Raises
         ------
         GraphError
-            If a vertex is not in the graph, or the graph is partitioned over a Dask cluster.
+            If a vertex is not in the graph.
         InsufficientMemoryError
             If the arrays by vertex would not fit into memory.
 
         See Also
         --------
-        bfs : Distances to all vertices; takes Dask frames, too.
+        bfs : Distances to all vertices.
 
         Notes
         -----
@@ -292,7 +287,7 @@ class Graph(StoredGraph):
         1       2         1
         2       3         2
         """
-        return subgraph.neighborhood(as_local_graph(self), vertices, hops)
+        return self._choose(subgraph.neighborhood)(self._storage, vertices, hops)
 
     def reverse(self) -> Graph:
         """Return the graph of the reversed edges.
@@ -303,11 +298,6 @@ class Graph(StoredGraph):
             It shares the arrays of this graph, so that it takes no memory. An undirected graph is
             returned unchanged.
 
-        Raises
-        ------
-        GraphError
-            If the graph is partitioned over a Dask cluster.
-
         Examples
         --------
         >>> import pandas, rapidsgraph as rg
@@ -317,8 +307,9 @@ class Graph(StoredGraph):
         0       1            0
         1       2            1
         """
-        graph = as_local_graph(self)
-        return self._from_storage(orientation.reverse(graph)) if graph.directed else self
+        if not self.directed:
+            return self
+        return self._from_storage(self._choose(orientation.reverse)(self._storage))
 
     def to_undirected(self, *, multi_edges: MultiEdges | None = None) -> Graph:
         """Return the undirected graph of the same vertices and edges.
@@ -337,8 +328,7 @@ class Graph(StoredGraph):
         Raises
         ------
         GraphError
-            If the graph is partitioned over a Dask cluster: build it with ``directed=False``. Also
-            if weights sum to infinity.
+            If the weights of parallel edges sum to infinity.
         InsufficientMemoryError
             If the build would not fit into memory; raised before it starts.
 
@@ -351,10 +341,10 @@ class Graph(StoredGraph):
         0       0            1
         1       1            2
         """
-        graph = as_local_graph(self)
-        if not graph.directed:
+        if not self.directed:
             return self
-        return self._from_storage(orientation.to_undirected(graph, multi_edges))
+        convert = self._choose(orientation.to_undirected)
+        return self._from_storage(convert(self._storage, multi_edges))
 
     def to_scipy(self) -> Any:
         """Convert to a SciPy sparse array, the adjacency matrix.
@@ -443,6 +433,11 @@ class Graph(StoredGraph):
         (['a', 'b', 'c'], [(0, 2), (1, 0)])
         """
         return export.to_igraph(as_local_graph(self))
+
+    def _choose(self, function: Callable[..., R]) -> Callable[..., R]:
+        """Return the function for the storage: one of a LocalGraph, or that of the same name."""
+        is_local = isinstance(self._storage, LocalGraph)
+        return function if is_local else _distributed[function.__name__]
 
     def __len__(self) -> int:
         return self.num_vertices

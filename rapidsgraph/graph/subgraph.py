@@ -24,13 +24,7 @@ def subgraph(graph: LocalGraph, vertices: Vertices) -> LocalGraph:
     """Return the graph of some vertices and the edges between them; see `Graph.subgraph`."""
     xp, ids = graph.xp, resolve_vertices(graph.labeling, vertices, "vertices")
     rows, layout = graph.built[0], "csr" if graph.has_layout("csr") else "csc"
-    num_arcs = int((rows.offsets[ids + 1] - rows.offsets[ids]).sum())
-    check_free_memory(
-        f"the subgraph of {ids.size:,} vertices with {num_arcs:,} arcs",
-        (BYTES_PER_ARC + BYTES_PER_WEIGHTED_ARC * graph.weighted) * num_arcs
-        + 4 * graph.num_vertices + 40 * ids.size,
-        xp,
-    )  # fmt: skip
+    check_subgraph_memory(rows, ids, graph.weighted, xp)
     new_ids = xp.full(graph.num_vertices, -1, xp.int32)
     new_ids[ids] = xp.arange(ids.size, dtype=xp.int32)
     rows = select_rows(rows, ids)
@@ -50,8 +44,7 @@ def subgraph(graph: LocalGraph, vertices: Vertices) -> LocalGraph:
 
 def neighborhood(graph: LocalGraph, vertices: Vertices, hops: Any) -> Frame:
     """Return the vertices within some hops of others; see `Graph.neighborhood`."""
-    if isinstance(hops, bool) or not isinstance(hops, (int, np.integer)) or hops < 0:
-        reject("hops", hops, "it must be a number of edges, 0 or more")
+    check_hops(hops)
     xp, labeling = graph.xp, graph.labeling
     labeling.check_name_collisions("distance")
     ids = resolve_vertices(labeling, vertices, "vertices")
@@ -69,6 +62,25 @@ def neighborhood(graph: LocalGraph, vertices: Vertices, hops: Any) -> Frame:
         levels.append(frontier)
     reached = xp.sort(xp.concatenate(levels))
     return labeling.vertex_frame({"distance": distances[reached]}, reached)
+
+
+def check_subgraph_memory(
+    adjacency: Adjacency, ids: Array, weighted: bool, xp: device.ArrayModule
+) -> None:
+    """Raise InsufficientMemoryError unless the subgraph of some rows fits into free memory."""
+    num_arcs = int((adjacency.offsets[ids + 1] - adjacency.offsets[ids]).sum())
+    check_free_memory(
+        f"the subgraph of {ids.size:,} vertices with {num_arcs:,} arcs",
+        (BYTES_PER_ARC + BYTES_PER_WEIGHTED_ARC * weighted) * num_arcs
+        + 4 * adjacency.offsets.size + 40 * ids.size,
+        xp,
+    )  # fmt: skip
+
+
+def check_hops(hops: Any) -> None:
+    """Raise GraphError unless an argument is a number of edges."""
+    if isinstance(hops, bool) or not isinstance(hops, (int, np.integer)) or hops < 0:
+        reject("hops", hops, "it must be a number of edges, 0 or more")
 
 
 def _expand(adjacency: Adjacency, frontier: Array, distances: Array, level: int) -> Array:

@@ -52,12 +52,18 @@ def tabulate_vertices(
 
     The parameters and errors are those of `find_vertices`.
     """
-    vertices = frames.compute_if_dask(vertices)
+    vertices = list_vertices(vertices)
     if frames.is_frame(vertices):
         _, table = frames.normalize_frame(vertices)
     else:
         table = _tabulate(labeling, vertices, parameter)
     return table, find_name_columns(labeling, table)
+
+
+def list_vertices(vertices: Any) -> Any:
+    """Return an argument as of `find_vertices` in memory, and so that it can be read repeatedly."""
+    vertices = frames.compute_if_dask(vertices)
+    return list(vertices) if isinstance(vertices, (Set, ValuesView, Iterator)) else vertices
 
 
 def find_ids(labeling: Labeling, table: Any, columns: Sequence[str], parameter: str) -> Array:
@@ -101,8 +107,6 @@ def _tabulate(labeling: Labeling, vertices: Any, parameter: str) -> dict[str, An
     if isinstance(vertices, range):
         # A range names more vertices than it may have only if one of them is absent.
         vertices = list(vertices[: labeling.num_vertices + 1])
-    elif isinstance(vertices, (Set, ValuesView, Iterator)):
-        vertices = list(vertices)
     if _is_scalar(vertices):
         is_boxed = isinstance(vertices, np.ndarray) and vertices.dtype.kind in "OT"
         vertices = [vertices.item() if is_boxed else vertices]

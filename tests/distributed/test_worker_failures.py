@@ -272,6 +272,20 @@ def test_a_worker_dies_between_calls(two, edges):
     same(rg.bfs(graph, START), CALLS["bfs"](edges))
 
 
+def test_a_worker_dies_after_a_graph_was_derived(two, edges):
+    """Its partition is derived again, from the frame of a graph that is gone."""
+
+    def derive(frame):
+        graph = rg.Graph(frame, multi_edges="min").reverse().subgraph(range(0, 3000, 2))
+        return graph.to_undirected(multi_edges="sum")
+
+    graph, expected = derive(spread(edges)), derive(edges)
+    same(graph.edges, expected.edges)
+    kill(two)
+    same(graph.edges, expected.edges)
+    same(graph.neighborhood(8, 3), expected.neighborhood(8, 3))
+
+
 def test_a_worker_dies_after_a_call(two, edges):
     """A lost partition of the result is an error, unless Dask has copied it to another worker."""
     frame = spread(plain(edges, "pagerank"))

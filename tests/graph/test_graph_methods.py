@@ -95,10 +95,6 @@ def test_a_subgraph_has_the_edges_between_its_vertices(make_arrays, directed, mu
 def test_subgraphs_by_text_and_by_results(make_frame):
     frame = make_frame({"source": ["b", "a", "c"], "destination": ["c", "c", "d"]})
     graph = rg.Graph(frame)
-    if hasattr(frame, "dask"):
-        with pytest.raises(rg.GraphError, match=r"call graph.compute\(\) first"):
-            graph.subgraph(["a", "d"])
-        graph = graph.compute()
     part = graph.subgraph(["d", "c", "a"])
     assert listed(part.vertices) == {"vertex": ["a", "c", "d"]}
     assert listed(part.edges) == {"source": ["a", "c"], "destination": ["c", "d"]}
@@ -206,15 +202,6 @@ def test_an_undirected_graph_without_weights():
     assert counts.edges["weight"].tolist() == [2.0, 1.0, 1.0]
     with pytest.raises(rg.GraphError, match="multi_edges is 'mean'"):
         rg.Graph(frame).to_undirected(multi_edges="mean")
-
-
-@pytest.mark.parametrize("method", ["reverse", "to_undirected", "neighborhood"])
-def test_graphs_on_dask_name_what_to_call(method):
-    graph = build(lambda columns: in_partitions(pandas.DataFrame(columns), 1))
-    arguments = (7,) if method == "neighborhood" else ()
-    with pytest.raises(rg.GraphError, match=r"call graph.compute\(\) first"):
-        getattr(graph, method)(*arguments)
-    getattr(graph.compute(), method)(*arguments)
 
 
 def test_derived_graphs_check_memory(monkeypatch):
