@@ -40,6 +40,7 @@ from .relational import components as relational_components
 from .relational import layered_build
 from .relational import pagerank as relational_pagerank
 from .relational import scan as relational_scan
+from .relational import shortest_path as relational_path
 from .relational import traversal as relational_traversal
 from .relational.frame_graph import ENDPOINTS, FrameGraph
 from .validation import suggest_parameters
@@ -86,6 +87,7 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LayeredStorage: layered.shortest_path,
         DistributedGraph: distributed_path.shortest_path,
         DistributedLayeredStorage: distributed_layered.shortest_path,
+        FrameGraph: relational_path.shortest_path,
     },
     "pagerank": {
         LocalGraph: _pagerank.pagerank,

@@ -126,7 +126,7 @@ def estimate_memory(
     check_choice("method", method, ("auto", "frames"))
     is_relational = method == "frames"
     if is_relational and algorithm not in FRAME_BYTES:
-        known = ", ".join(FRAME_BYTES)
+        known = ", ".join(name for name in FRAME_BYTES if name in get_args(Algorithm))
         raise GraphError(
             f"{algorithm} has no frame form; {{parameter}} 'frames' is for {known}",
             parameter="method",

@@ -97,7 +97,7 @@ def observe(name, storage_type, monkeypatch):
 @pytest.mark.parametrize("name", WITH_METHODS)
 def test_method_frames_selects_the_relational_implementation(name, monkeypatch):
     calls = observe(name, FrameGraph, monkeypatch)
-    getattr(rg, name)(EDGES, method="frames")
+    getattr(rg, name)(EDGES, *ARGUMENTS.get(name, ()), method="frames")
     assert [graph for graph, _ in calls] == [EDGES]
 
 
@@ -140,7 +140,7 @@ def test_layered_edge_lists_have_no_relational_implementation(name):
 @pytest.mark.parametrize("name", WITH_METHODS)
 def test_unknown_methods_are_refused(name):
     with pytest.raises(rg.GraphError, match="method is 'fast'; it can be 'auto', ") as info:
-        getattr(rg, name)(EDGES, method="fast")
+        getattr(rg, name)(EDGES, *ARGUMENTS.get(name, ()), method="fast")
     assert info.value.parameter == "method"
 
 

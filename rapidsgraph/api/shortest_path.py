@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from ..algorithms.parameters import PathParameters
 from ..dispatch import run
 from ..frames import Frame, Vertices
 from ..graph.local_graph import GraphLike
-from ..validation import check_flag, suggest_parameters
+from ..validation import FramesMethod, check_choice, check_flag, suggest_parameters
 
 
 @suggest_parameters
@@ -16,11 +18,12 @@ def shortest_path(
     target: Vertices,
     *,
     weighted: bool = True,
+    method: FramesMethod = "auto",
     memory_limit: int | str | None = None,
 ) -> Frame:
     """Find a shortest path from a source to each target.
 
-    The search ends when the targets are reached.
+    The search ends when the targets are reached; with ``method="frames"``, it does not.
 
     Parameters
     ----------
@@ -34,6 +37,8 @@ def shortest_path(
     weighted : bool, default True
         Whether the length of a path is the sum of its weights, as in `sssp`, if there are weights.
         Otherwise it is the number of edges.
+    method : {"auto", "frames"}, default "auto"
+        As for `bfs`.
     memory_limit : int or str, optional
         As for `bfs`.
 
@@ -80,8 +85,10 @@ def shortest_path(
     2       1       0         0
     3       1       1         1
     """
+    check_choice("method", method, get_args(FramesMethod))
     check_flag("weighted", weighted)
     parameters = PathParameters(
-        source=source, target=target, weighted=bool(weighted), memory_limit=memory_limit
-    )
+        source=source, target=target, weighted=bool(weighted), method=method,
+        memory_limit=memory_limit,
+    )  # fmt: skip
     return run("shortest_path", graph, parameters)

@@ -354,7 +354,7 @@ def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | 
         for new, name in values.items():
             array = get_values(frame, name)
             data[new] = (array, frame[is_valid].values) if is_valid else array
-    return _finish(frame, schema, data, schema.text_types)
+    return finish_result(frame, schema, data, schema.text_types)
 
 
 def _make_edge_result(frame: Frame, schema: EdgeColumns, columns: list[str]) -> Frame:
@@ -368,10 +368,10 @@ def _make_edge_result(frame: Frame, schema: EdgeColumns, columns: list[str]) -> 
         text_types |= {name: text_types.get(label) for label, name in specific.items()}
     shared = {label: data[label] for label in schema.labels if label in data}
     data = {**shared, **data, **{column: get_values(frame, column) for column in columns}}
-    return _finish(frame, schema, data, text_types)
+    return finish_result(frame, schema, data, text_types)
 
 
-def _finish(
+def finish_result(
     frame: Frame, schema: EdgeColumns, columns: Mapping[str, Any], text_types: dict[str, Any]
 ) -> Frame:
     """Return a frame in the library of the edges, with the row numbers of `frame` as index."""

@@ -36,6 +36,7 @@ FRAME_BYTES = {
     "connected_components": FrameBytes(240, 40, 14, 4),
     "pagerank": FrameBytes(115, 105, 5, 5),
     "scan": FrameBytes(510, 60, 10, 4, 55),
+    "shortest_path": FrameBytes(130, 60, 5, 9),  # its search
     "sssp": FrameBytes(130, 60, 5, 9),
     "structural_similarity": FrameBytes(510, 60, 10, 4, 55),
 }

@@ -21,8 +21,11 @@ def bfs(graph: Any, parameters: SearchParameters) -> Frame:
     graph = as_frame_graph(graph, algorithm="bfs")
     check_result_columns(graph)
     sources = find_vertices(graph, parameters.source)
-    state = _search(graph, sources, parameters, weighted=False)
-    return _make_result(graph, state.map(_convert_levels), parameters.predecessors, "is_reached")
+    state = search(
+        graph, sources, weighted=False, limit=parameters.max_distance,
+        predecessors=parameters.predecessors,
+    )  # fmt: skip
+    return _make_result(graph, state.map(convert_levels), parameters.predecessors, "is_reached")
 
 
 def sssp(graph: Any, parameters: SearchParameters) -> Frame:
@@ -30,22 +33,36 @@ def sssp(graph: Any, parameters: SearchParameters) -> Frame:
     graph = as_frame_graph(graph, DEFAULT_WEIGHT, multi_edges="min", algorithm="sssp")
     check_result_columns(graph)
     sources = find_vertices(graph, parameters.source)
-    state = _search(graph, sources, parameters, weighted=graph.weighted)
+    state = search(
+        graph, sources, weighted=graph.weighted, limit=parameters.max_distance,
+        predecessors=parameters.predecessors,
+    )  # fmt: skip
     return _make_result(graph, state, parameters.predecessors)
 
 
-def _search(
-    graph: FrameGraph, sources: Table, parameters: SearchParameters, weighted: bool
+def search(
+    graph: FrameGraph,
+    sources: Table,
+    *,
+    weighted: bool,
+    limit: float = math.inf,
+    predecessors: bool = True,
+    targets: Table | None = None,
 ) -> Table:
-    """Return a row per vertex with its distance, and optionally its predecessor."""
+    """Return a row per vertex with its distance, and optionally its predecessor.
+
+    Distances beyond double precision are an error without a limit; with `targets`, only if that
+    of a target may be one.
+    """
     vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
     arcs = graph.arcs if weighted else graph.arcs.select([*source, *destination])
     others = graph.vertices.difference(sources, vertex)
-    limit = parameters.max_distance
     state = find_distances(graph, arcs, sources, others, limit).persist()
     if weighted and limit == math.inf and can_overflow(arcs.totals("weight")[1]):
-        _check_distances(graph, state)
-    if parameters.predecessors:
+        ends = state if targets is None else state.join(targets.select(vertex), vertex)
+        if ends.filter(_is_unreached).count():
+            _check_distances(graph, state)
+    if predecessors:
         state = _add_predecessors(graph, arcs, state, sources, weighted)
     return state
 
@@ -67,7 +84,7 @@ def _add_predecessors(
     predecessors = _find_nearer(graph, arcs, state).persist()
     if weighted:
         # A BFS from all other vertices finds those that only arcs of weight zero lead to.
-        reached = state.filter(_is_reached).select(vertex)
+        reached = state.filter(is_reached).select(vertex)
         starts = predecessors.select(vertex).union(sources.select(vertex)).persist()
         others = reached.difference(starts, vertex).persist()
         if others.count():
@@ -84,7 +101,7 @@ def _find_nearer(graph: FrameGraph, arcs: Table, state: Table) -> Table:
     vertex, source, destination, predecessor = map(
         graph.name_columns, ("vertex", "source", "destination", "predecessor")
     )
-    start = state.filter(_is_reached).rename([*vertex, "distance"], [*source, "start"])
+    start = state.filter(is_reached).rename([*vertex, "distance"], [*source, "start"])
     offers = (
         arcs.join(start, source).map(_assign_offer).filter(lambda arc: arc["start"] < arc["offer"])
     )
@@ -92,14 +109,14 @@ def _find_nearer(graph: FrameGraph, arcs: Table, state: Table) -> Table:
     best = offers.smallest(destination, order=["offer", *source])
     best = best.rename([*destination, *source], [*vertex, *predecessor]).join(state, vertex)
     # An offer beyond double precision equals the distance of an unreached vertex.
-    best = best.filter(_is_reached).filter(lambda row: row["offer"] == row["distance"])
+    best = best.filter(is_reached).filter(lambda row: row["offer"] == row["distance"])
     return best.select([*vertex, *predecessor])
 
 
 def _select_equal_arcs(graph: FrameGraph, arcs: Table, state: Table) -> Table:
     """Return the arcs between vertices at one distance, along which it does not grow."""
     vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
-    reached = state.filter(_is_reached)
+    reached = state.filter(is_reached)
     start = reached.rename([*vertex, "distance"], [*source, "start"])
     stop = reached.rename([*vertex, "distance"], [*destination, "stop"])
     arcs = arcs.join(start, source).map(_assign_offer)
@@ -108,8 +125,13 @@ def _select_equal_arcs(graph: FrameGraph, arcs: Table, state: Table) -> Table:
     return arcs.select([*source, *destination]).partition(source)
 
 
-def _is_reached(state: Frame) -> Any:
+def is_reached(state: Frame) -> Any:
+    """Return which vertices have a finite distance."""
     return state["distance"] < math.inf
+
+
+def _is_unreached(state: Frame) -> Any:
+    return state["distance"] == math.inf
 
 
 def _assign_offer(arcs: Frame) -> Frame:
@@ -121,16 +143,16 @@ def _assign_offer(arcs: Frame) -> Frame:
 def _check_distances(graph: FrameGraph, state: Table) -> None:
     """Raise GraphError if a path leads to a vertex at an infinite distance."""
     vertex, source, destination = map(graph.name_columns, ("vertex", "source", "destination"))
-    reached = state.filter(_is_reached)
+    reached = state.filter(is_reached)
     ends = graph.arcs.join(reached.rename(vertex, source), source).distinct(destination)
-    unreached = state.filter(lambda row: row["distance"] == math.inf)
+    unreached = state.filter(_is_unreached)
     name = graph.find_smallest(unreached.join(ends.rename(destination, vertex), vertex))
     if name is not None:
         raise distance_error(name)
 
 
-def _convert_levels(rows: Frame) -> Frame:
+def convert_levels(rows: Frame) -> Frame:
     """Convert distances to the integers of BFS; -1 where `is_reached` is false."""
-    is_reached = _is_reached(rows)
-    distance = rows["distance"].where(is_reached, -1).astype("int32")
-    return rows.assign(distance=distance, is_reached=is_reached)
+    is_valid = is_reached(rows)
+    distance = rows["distance"].where(is_valid, -1).astype("int32")
+    return rows.assign(distance=distance, is_reached=is_valid)

@@ -11,7 +11,7 @@ from .. import device, frames
 from ..device import Array
 from ..frames import Column, Frame
 from ..graph.edge_columns import name_vertices
-from ..graph.vertex_arguments import find_ids, tabulate_vertices
+from ..graph.vertex_arguments import find_ids, is_one_vertex, tabulate_vertices
 from ..graph.vertex_names import Labeling, VertexNames
 from ..graph.vertex_values import scale_vertex_values, tabulate_vertex_values
 from .frame_graph import FrameGraph, get_values, make_frame
@@ -27,6 +27,21 @@ def find_vertices(graph: FrameGraph, vertices: Any, parameter: str = "source") -
     vertex = graph.name_columns("vertex")
     names = _make_name_frame(matches, vertex, ids)
     return graph.vertices.join(graph.vertices.distribute(names, vertex), vertex)
+
+
+def list_vertices(graph: FrameGraph, vertices: Any, parameter: str) -> tuple[Table, bool]:
+    """Return the distinct vertices that a caller names, with their `position` in the argument.
+
+    Also returns whether the argument may name several.
+    """
+    labeling = _TableLabeling(graph)
+    table, columns = tabulate_vertices(labeling, vertices, parameter)
+    matches = labeling.match(table, columns, parameter)
+    ids = dict.fromkeys(find_ids(matches, table, columns, parameter).tolist())
+    vertex, xp = graph.name_columns("vertex"), matches.xp
+    names = _make_name_frame(matches, vertex, xp.asarray([*ids], np.int32))
+    names = graph.vertices.distribute(names.assign(position=xp.arange(len(ids))), vertex)
+    return graph.vertices.join(names, vertex), not is_one_vertex(labeling, vertices)
 
 
 def join_vertex_values(
