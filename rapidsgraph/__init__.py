@@ -28,6 +28,7 @@ _MODULES = {
     "bfs": "api.traversal",
     "cluster": "distributed.cluster",
     "connected_components": "api.components",
+    "core_number": "api.core_number",
     "datasets": None,  # a module itself
     "estimate_memory": "dispatch",
     "from_igraph": "api.conversion",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from .api.conversion import from_igraph as from_igraph
     from .api.conversion import from_networkx as from_networkx
     from .api.conversion import from_scipy as from_scipy
+    from .api.core_number import core_number as core_number
     from .api.pagerank import pagerank as pagerank
     from .api.scan import scan as scan
     from .api.scan import structural_similarity as structural_similarity

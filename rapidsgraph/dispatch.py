@@ -16,10 +16,12 @@ from typing import Any
 
 from . import frames, memory
 from .algorithms import components, shortest_path, similarity, traversal
+from .algorithms import core_number as _core_number
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
 from .algorithms.parameters import FRAME_OPTIONS, Parameters
 from .distributed import components as distributed_components
+from .distributed import core_number as distributed_core_number
 from .distributed import edges as distributed_edges
 from .distributed import layered as distributed_layered
 from .distributed import orientation as distributed_orientation
@@ -37,6 +39,7 @@ from .layered import algorithms as layered
 from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage
 from .relational import components as relational_components
+from .relational import core_number as relational_core_number
 from .relational import layered_build
 from .relational import pagerank as relational_pagerank
 from .relational import scan as relational_scan
@@ -100,6 +103,11 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LocalGraph: components.connected_components,
         DistributedGraph: distributed_components.connected_components,
         FrameGraph: relational_components.connected_components,
+    },
+    "core_number": {
+        LocalGraph: _core_number.core_number,
+        DistributedGraph: distributed_core_number.core_number,
+        FrameGraph: relational_core_number.core_number,
     },
     "structural_similarity": {
         LocalGraph: similarity.structural_similarity,

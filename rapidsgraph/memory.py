@@ -75,8 +75,8 @@ def estimate_memory(
     ----------
     graph_or_path : Graph, LayeredEdgeList, edge frame, str or Path
         Graph, edges, or a file of edges.
-    algorithm : {"pagerank", "bfs", "sssp", "connected_components", "scan", "scan_index", \
-"structural_similarity"}
+    algorithm : {"pagerank", "bfs", "sssp", "connected_components", "core_number", \
+"scan", "scan_index", "structural_similarity"}
         Algorithm to run.
     source, destination : str or list of str, optional
         Columns of vertex names in a frame or file; by default ``"source"`` and

@@ -142,6 +142,10 @@ def _components(edges: Any, weighted: Any) -> None:
     rg.connected_components(edges, strong=True)
 
 
+def _core_number(edges: Any, weighted: Any) -> None:
+    rg.core_number(edges)
+
+
 def _scan(edges: Any, weighted: Any) -> None:
     graph = rg.Graph(edges, directed=False, self_loops="drop")
     rg.scan(graph)
@@ -168,6 +172,7 @@ RUNS: dict[str, Callable[[Any, Any], None]] = {
     "pagerank": _pagerank,
     "bfs, sssp": _search,
     "connected components": _components,
+    "core number": _core_number,
     "scan": _scan,
     "layered edge list": _layered,
 }

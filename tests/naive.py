@@ -170,6 +170,21 @@ def components(edges, vertices=()):
     return {name: number[name] for name in names}
 
 
+def core_numbers(edges, vertices=()):
+    """{vertex: core number}: remove a vertex with the fewest neighbors, again and again."""
+    near = {
+        name: around - {name} for name, around in _closed_neighborhoods(edges, vertices).items()
+    }
+    result, level = {}, 0
+    while near:
+        vertex = min(near, key=lambda name: (len(near[name]), name))
+        level = max(level, len(near[vertex]))
+        result[vertex] = level
+        for neighbor in near.pop(vertex):
+            near[neighbor].remove(vertex)
+    return dict(sorted(result.items()))
+
+
 def similarities(edges, vertices=()):
     """{(u, v): (|N[u] & N[v]|, |N[u]|, |N[v]|)} of neighbors u < v; N[u] is u and its neighbors."""
     near = _closed_neighborhoods(edges, vertices)

@@ -238,6 +238,7 @@ CLUSTERINGS = {
     "scan": lambda edges: rg.scan(edges, epsilon=0.01, mu=2, memberships=True),
     "scan_index": lambda edges: rg.ScanIndex(edges).query(0.01, 2, memberships=True),
     "structural_similarity": rg.structural_similarity,
+    "core_number": rg.core_number,
 }
 SIMILAR_CASES = [(kind, "directed") for kind in ("far apart, 425,000", "from 0, few")]
 SIMILAR_CASES += [("gaps, many", policy) for policy in ("directed", "weighted", "undirected")]

@@ -43,6 +43,7 @@ RUNS: dict[str, Callable[[Any], Any]] = {
     "bfs": lambda graph: rg.bfs(graph, graph.vertices.iloc[[0]]),
     "sssp": lambda graph: rg.sssp(graph, graph.vertices.iloc[[0]]),
     "connected_components": rg.connected_components,
+    "core_number": rg.core_number,
     "scan": rg.scan,
     "scan_index": rg.ScanIndex,
     "structural_similarity": rg.structural_similarity,

@@ -33,6 +33,7 @@ RUNS: dict[str, Callable[[Any, Any], Any]] = {
     "sssp": lambda rg, edges: rg.sssp(edges.assign(weight=1.5), 0),
     "connected_components": lambda rg, edges: rg.connected_components(edges),
     "strong components": lambda rg, edges: rg.connected_components(edges, strong=True),
+    "core_number": lambda rg, edges: rg.core_number(edges),
     "structural_similarity": lambda rg, edges: rg.structural_similarity(edges),
     "scan": lambda rg, edges: rg.scan(edges),
     "scan_index": lambda rg, edges: rg.ScanIndex(edges).query(0.5, 3),

@@ -30,6 +30,7 @@ from ..validation import check_free_memory
 Algorithm = Literal[
     "bfs",
     "connected_components",
+    "core_number",
     "pagerank",
     "scan",
     "scan_index",
@@ -56,13 +57,15 @@ class AlgorithmBytes(NamedTuple):
 ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "bfs": AlgorithmBytes(64, 16, 28),
     "connected_components": AlgorithmBytes(64, 4, 4),
+    "core_number": AlgorithmBytes(64, 24, 24),
     "pagerank": AlgorithmBytes(96, 16, 56),
     "scan": AlgorithmBytes(112, 44, 44),
     "scan_index": AlgorithmBytes(112, 68, 68),
     "sssp": AlgorithmBytes(104, 16, 28),
     "structural_similarity": AlgorithmBytes(80, 44, 44),
 }
-UNDIRECTED_ALGORITHMS = {"scan", "scan_index", "structural_similarity"}  # an edge is two arcs
+# Algorithms of the undirected simple graph, in which an edge is two arcs.
+UNDIRECTED_ALGORITHMS = {"core_number", "scan", "scan_index", "structural_similarity"}
 # Layouts of the adjacency that an algorithm needs of a directed graph.
 LAYOUTS = {
     "pagerank": ("csc",),
@@ -184,6 +187,9 @@ def _clustering_bytes(algorithm: Algorithm, graph: GraphStats, memberships: bool
     if not graph.is_simple:
         neighborhoods = 4 * arcs + 8 * vertices
         neighborhoods_peak = 13 * arcs + 10 * vertices
+    if algorithm == "core_number":
+        run = 16 * vertices + graph.name_bytes(vertices)
+        return max(neighborhoods_peak, neighborhoods + run)
     similarity = 8 * arcs + 34 * vertices
     if algorithm == "structural_similarity":
         # Half as many edges as arcs, with the names of both endpoints.

@@ -317,6 +317,11 @@ def as_distributed(edges: Any, layout: str = "csr", **options: Any) -> Distribut
     return DistributedGraph(edges, layout=layout, **options)
 
 
+def as_undirected(edges: Any) -> DistributedGraph:
+    """Return a DistributedGraph as it is; build an undirected one without self-loops."""
+    return as_distributed(edges, directed=False, self_loops="drop")
+
+
 def _assign(locations: list[int | None], num_ranks: int) -> list[list[int]]:
     """Return which tasks each rank reads, ascending: its own ones, unless they are far too many.
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 from .. import device
 from ..algorithms.parameters import Parameters, ScanParameters
@@ -49,14 +48,14 @@ from ..validation import check_free_memory
 from .communicator import Communicator
 from .components import join_forests
 from .executor import release_on_error
-from .graph import DistributedGraph, finish_frame
+from .graph import as_undirected, finish_frame
 from .partition import Partition
 
 
 @release_on_error
 def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
     """Compute the similarity of every edge; see `rapidsgraph.structural_similarity`."""
-    graph = _as_undirected(graph)
+    graph = as_undirected(graph)
     columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
     graph.check_name_collisions("similarity", *columns[0], *columns[1])
     frame, _ = graph.run_for_frame(
@@ -72,20 +71,13 @@ def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
 
     A DistributedGraph caches its common-neighbor counts, 8 bytes per edge.
     """
-    graph = _as_undirected(graph)
+    graph = as_undirected(graph)
     graph.check_name_collisions("cluster", "role")
     frame, _ = graph.run_for_frame(
         _find_clusters, graph.simple_partitions(), tuple(graph.bounds),
         parameters.epsilon, parameters.mu, parameters.memberships, name="scan",
     )  # fmt: skip
     return frame
-
-
-def _as_undirected(edges: Any) -> DistributedGraph:
-    """Return a DistributedGraph as it is; build an undirected one without self-loops."""
-    if isinstance(edges, DistributedGraph):
-        return edges
-    return DistributedGraph(edges, directed=False, self_loops="drop")
 
 
 # Ranks

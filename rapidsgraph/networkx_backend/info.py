@@ -20,6 +20,7 @@ FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
     "bellman_ford_path_length": "",
     "bidirectional_shortest_path": TIES,
     "connected_components": "",
+    "core_number": "Undirected graphs only.",
     "descendants": "",
     "descendants_at_distance": "",
     "dijkstra_path": TIES,

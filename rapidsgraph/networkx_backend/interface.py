@@ -18,6 +18,10 @@ from .components import (
     strongly_connected_components,
     weakly_connected_components,
 )
+from .cores import (
+    check_core_number,
+    core_number,
+)
 from .expected_failures import on_start_tests
 from .generic import (
     average_shortest_path_length,
@@ -89,6 +93,7 @@ __all__ = [
     "connected_components",
     "convert_from_nx",
     "convert_to_nx",
+    "core_number",
     "descendants",
     "descendants_at_distance",
     "dijkstra_path",
@@ -126,6 +131,7 @@ __all__ = [
 
 CHECKS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
     "average_shortest_path_length": check_method,
+    "core_number": check_core_number,
     "pagerank": check_pagerank,
 }
 # Nodes and edges from which a call is faster than NetworkX: of functions that take it long, and of

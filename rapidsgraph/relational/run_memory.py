@@ -34,6 +34,7 @@ class FrameBytes(NamedTuple):
 FRAME_BYTES = {
     "bfs": FrameBytes(120, 60, 5, 7),
     "connected_components": FrameBytes(240, 40, 14, 4),
+    "core_number": FrameBytes(510, 60, 10, 4),
     "pagerank": FrameBytes(115, 105, 5, 5),
     "scan": FrameBytes(510, 60, 10, 4, 55),
     "shortest_path": FrameBytes(130, 60, 5, 9),  # its search

@@ -14,11 +14,12 @@ rapidsgraph.errors.VerificationError: vertex 2 has distance 3, but the edge from
 """
 
 from .components import components
+from .core_number import core_number
 from .pagerank import pagerank
 from .scan import scan
 from .traversal import bfs, sssp
 
-__all__ = ["bfs", "components", "pagerank", "scan", "sssp"]
+__all__ = ["bfs", "components", "core_number", "pagerank", "scan", "sssp"]
 
 
 def __dir__() -> list[str]:

@@ -275,8 +275,8 @@ def test_errors_of_the_machine_are_one_line(edges, monkeypatch, error):
 def test_version_and_help():
     assert run("--version").stdout == f"rapidsgraph {rg.__version__}\n"
     assert "pagerank" in run("--help").stdout
-    names = "pagerank", "bfs", "sssp", "shortest-path", "components", "doctor", "demo", "generate"
-    for name in names:
+    names = "pagerank", "bfs", "sssp", "shortest-path", "components", "core-number"
+    for name in (*names, "doctor", "demo", "generate"):
         assert "Usage" in run(name, "-h").stdout
 
 

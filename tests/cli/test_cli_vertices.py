@@ -21,6 +21,7 @@ COMMANDS = [
     ["sssp", "--from", "1"],
     ["sssp", "--from", "1", "--memory-limit", "50MB"],
     ["components"],
+    ["core-number"],
     ["scan"],
 ]
 

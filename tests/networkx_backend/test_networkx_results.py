@@ -82,6 +82,21 @@ def test_strongly_connected_components(name):
         assert run("is_strongly_connected", g) is (len(expected) == 1)
 
 
+@pytest.mark.parametrize("name", ["undirected", "view", "isolated"])
+def test_core_number(name):
+    g = GRAPHS[name]
+    assert list(run("core_number", g).items()) == list(nx.core_number(g).items())
+
+
+def test_core_number_is_refused_as_by_networkx():
+    with pytest.raises(nx.NetworkXNotImplemented, match="self loops"):
+        run("core_number", nx.Graph([(0, 1), (1, 1)]))
+    with pytest.raises(nx.NetworkXNotImplemented):
+        run("core_number", nx.MultiGraph([(0, 1)]))
+    with pytest.raises(NotImplementedError, match="for the given arguments"):
+        run("core_number", nx.DiGraph([(0, 1), (1, 0)]))
+
+
 def sorted_texts(nodes):
     return sorted(map(str, nodes))
 

@@ -22,6 +22,7 @@ MODULES = [
     "shortest_paths.tests.test_generic",
     "shortest_paths.tests.test_unweighted",
     "shortest_paths.tests.test_weighted",
+    "tests.test_core",
     "tests.test_cycles",
     "tests.test_dag",
 ]

@@ -1,0 +1,72 @@
+"""Command ``core-number``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+import rapidsgraph as rg
+
+from .app import DeviceOption, app, command, print_rows
+from .layered_input import refuse_store
+from .options import (
+    CommandRun,
+    DestinationOption,
+    EdgesArgument,
+    SourceOption,
+    VerticesOption,
+    output_option,
+    top_option,
+    verify_option,
+)
+
+
+@command(app)
+def core_number(
+    edges: EdgesArgument,
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    undirected: Annotated[
+        bool,
+        typer.Option("--undirected", help="Has no effect: directions are ignored in any case."),
+    ] = False,
+    vertices: VerticesOption = None,
+    device: DeviceOption = "auto",
+    output: Annotated[Path | None, output_option("vertices with their core numbers")] = None,
+    top: Annotated[
+        int | None, top_option("Print the N largest core numbers; by default 10 if no --output.")
+    ] = None,
+    verify: Annotated[bool, verify_option("core numbers")] = False,
+) -> None:
+    """Find the largest k of a k-core that contains each vertex.
+
+    In a k-core, every vertex has k neighbors or more. Directions are ignored.
+    """
+    run = CommandRun(
+        "core numbers",
+        {"EDGES": edges, "--vertices": vertices},
+        output=output, top=top, verify=verify,
+    )  # fmt: skip
+    refuse_store(edges, "core-number")
+    graph = run.read_graph(
+        edges, source, destination,
+        device=device, vertices=vertices, directed=False, self_loops="drop",
+    )  # fmt: skip
+    result = rg.core_number(graph)
+    run.end_step("peeled")
+    run.report_graph(graph)
+    sizes = np.bincount(result["core"].to_numpy())
+    if sizes.size:
+        run.report(f"largest core number: {sizes.size - 1:,}, of {sizes[-1]:,} vertices")
+    if verify:
+        rg.verify.core_number(graph, result)
+        run.report("verified: cores have enough neighbors, and no core number is too small")
+
+    def print_largest(count: int | None) -> None:
+        cores = np.flatnonzero(sizes)[::-1][: count or 10]
+        print_rows([("core", cores), ("vertices", sizes[cores])], ("core", "vertices"))
+
+    run.write_result(result, print_largest)
