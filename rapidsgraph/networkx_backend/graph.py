@@ -18,7 +18,7 @@ from ..device import Array, ArrayModule
 from ..dispatch import Graph
 from ..errors import GraphError
 from ..graph.build_memory import csr_build_bytes
-from ..graph.csr import Adjacency
+from ..graph.csr import Adjacency, offsets_from_sizes
 from ..graph.local_graph import LocalGraph, build_from_ids
 from ..graph.networkx_edges import NetworkXEdges
 from ..graph.vertex_names import Labeling, VertexNames
@@ -40,14 +40,23 @@ class ConvertedGraph:
     is_multigraph : bool
     has_integers : bool
         Whether all weights are integers, so that distances are.
+    ordered_adjacency : Adjacency, optional
+        On the host, without weights: neighbors in the order of the NetworkX graph.
     """
 
     __networkx_backend__ = "rapidsgraph"
 
     def __init__(
-        self, nodes: list[Any], storage: LocalGraph, *, is_multigraph: bool, has_integers: bool
+        self,
+        nodes: list[Any],
+        storage: LocalGraph,
+        *,
+        is_multigraph: bool,
+        has_integers: bool,
+        ordered_adjacency: Adjacency | None = None,
     ) -> None:
         self.nodes, self.has_integers = nodes, has_integers
+        self._ordered_adjacency = ordered_adjacency
         self._storage, self._is_multigraph = storage, is_multigraph
 
     def is_directed(self) -> bool:
@@ -103,6 +112,12 @@ class ConvertedGraph:
         )
 
     @property
+    def ordered_adjacency(self) -> Adjacency:
+        """The neighbors in the order of the NetworkX graph; of a reversed graph there is none."""
+        assert self._ordered_adjacency is not None
+        return self._ordered_adjacency
+
+    @property
     def total_weight(self) -> float:
         """Sum of the weights of all arcs."""
         return self._storage.total_weight
@@ -155,6 +170,8 @@ def convert_from_nx(
     except GraphError as error:
         raise NotImplementedError(str(error)) from error
     directed, is_multigraph = graph.is_directed(), graph.is_multigraph()
+    degrees = np.bincount(edges.sources, minlength=len(edges.nodes))
+    ordered = Adjacency(offsets_from_sizes(degrees), edges.destinations, np.empty(0))
     arrays: list[Any] = [edges.sources, edges.destinations, None]
     has_integers = True
     for attribute, default in (edge_attrs or {}).items():
@@ -178,8 +195,9 @@ def convert_from_nx(
     # PageRank adds up the weights of parallel edges, and shortest paths take the least.
     storage = build_from_ids(coo, labeling, directed=directed, multi_edges="keep")
     return ConvertedGraph(
-        edges.nodes, storage, is_multigraph=is_multigraph, has_integers=has_integers
-    )
+        edges.nodes, storage, is_multigraph=is_multigraph, has_integers=has_integers,
+        ordered_adjacency=ordered,
+    )  # fmt: skip
 
 
 def convert_to_nx(result: Any, **_: Any) -> Any:

@@ -2,8 +2,10 @@
 
 import inspect
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -160,16 +162,86 @@ def test_converted_graphs_convert_back(name):
     assert list_edges(back) == list_edges(g)
 
 
-def test_environment_variable_selects_the_backend():
-    program = (
-        "import networkx as nx; g = nx.path_graph(9000); nx.pagerank(g);"
-        "print(*g.__networkx_cache__['backends'])"
-    )
+CHANGES = {
+    "add_node": lambda g: g.add_node("new"),
+    "add_edge": lambda g: g.add_edge(0, 5),
+    "attribute": lambda g: g.add_edge(0, 1, weight=7),
+    "add_weighted_edges_from": lambda g: g.add_weighted_edges_from([(0, 3, 0.5)]),
+    "update": lambda g: g.update(nx.path_graph(9)),
+    "remove_node": lambda g: g.remove_node(3),
+    "remove_edge": lambda g: g.remove_edge(2, 3),
+    "remove_edges_from": lambda g: g.remove_edges_from([(1, 2)]),
+    "clear_edges": lambda g: g.clear_edges(),
+    "set_edge_attributes": lambda g: nx.set_edge_attributes(g, 4, "weight"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_results_follow_changes_of_the_graph(name, kind):
+    g = nx.path_graph(6, create_using=kind)
+    for change in (None, CHANGES[name]):
+        if change:
+            change(g)
+        lengths = run("single_source_dijkstra_path_length", g, 0)
+        assert lengths == nx.single_source_dijkstra_path_length(g, 0)
+        assert list(run("bfs_edges", g, 0)) == list(nx.bfs_edges(g, 0))
+
+
+@pytest.mark.parametrize(
+    ("variables", "statement"),
+    [
+        ({}, "nx.config.backend_priority = ['rapidsgraph']"),
+        ({}, "nx.config.backend_priority.algos = ['rapidsgraph']"),
+        ({"NETWORKX_BACKEND_PRIORITY": "rapidsgraph"}, ""),
+        ({"NETWORKX_BACKEND_PRIORITY_ALGOS": "rapidsgraph"}, ""),
+        ({"NETWORKX_AUTOMATIC_BACKENDS": "rapidsgraph"}, ""),
+    ],
+)
+def test_configuration_selects_the_backend(variables, statement):
+    """A program without another change runs here, and goes on in NetworkX if it must."""
+    program = f"""
+import networkx as nx
+{statement}
+g, small = nx.path_graph(9000), nx.path_graph(9)
+nx.pagerank(g)
+nx.pagerank(small)
+print(*g.__networkx_cache__["backends"], "backends" in small.__networkx_cache__)
+print(nx.is_tree(g), nx.bidirectional_shortest_path(g, 0, 2), nx.hits(small)[0][0] > 0)
+"""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("NETWORKX_")
+    }
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True,
-        env={**os.environ, "NETWORKX_BACKEND_PRIORITY": "rapidsgraph"},
+        env={**environment, **variables},
     )  # fmt: skip
-    assert run.stdout == "rapidsgraph\n", run.stderr
+    assert run.stdout == "rapidsgraph False\nTrue [0, 1, 2] True\n", run.stderr
+
+
+def test_functions_that_the_documentation_says_run_in_networkx_do():
+    """If one of them is here now, move it in docs/networkx.md."""
+    page = (Path(__file__).parents[2] / "docs/networkx.md").read_text()
+    table = page[page.index("## Beside nx-cugraph") : page.index("## Times")]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| ")]
+    names = {name for row in rows for cell in row[2:4] for name in re.findall(r"`(\w+)`", cell)}
+    assert {"ego_graph", "hits", "reverse"} <= names
+    assert not names & set(info.FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", ["ego_graph", "is_tree", "is_forest"])
+def test_functions_of_networkx_run_parts_here(name, monkeypatch):
+    g = nx.path_graph(interface.MIN_SIZE)
+    run("is_connected", g)  # converts it
+    arguments = (0, 2) if name == "ego_graph" else ()
+    expected = getattr(nx, name)(g, *arguments)
+    calls = []
+    should_run = interface.should_run
+    monkeypatch.setattr(interface, "should_run", lambda *args: calls.append(1) or should_run(*args))
+    with nx.config.backend_priority(algos=["rapidsgraph"]):
+        result = getattr(nx, name)(g, *arguments)
+    assert calls
+    assert result == expected if isinstance(expected, bool) else list(result) == list(expected)
 
 
 def test_importing_networkx_imports_no_more():

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
+    "centrality.tests.test_degree_centrality",
     "components.tests.test_connected",
     "components.tests.test_strongly_connected",
     "components.tests.test_weakly_connected",
@@ -25,6 +26,9 @@ MODULES = [
     "tests.test_core",
     "tests.test_cycles",
     "tests.test_dag",
+    "tests.test_isolate",
+    "tests.test_reciprocity",
+    "traversal.tests.test_bfs",
 ]
 
 
