@@ -140,7 +140,7 @@ def link_alternately(arcs: list[Array], num_vertices: int) -> Array:
         is_min_round = not is_min_round
     while True:
         grandparents = parents[parents]
-        if bool((grandparents == parents).all()):
+        if device.count_nonzero(grandparents == parents) == num_vertices:
             return parents
         parents = grandparents
 

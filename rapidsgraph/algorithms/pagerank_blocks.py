@@ -182,7 +182,7 @@ def arrange(
     inverse_weights = invert_weights(out_weights[order]).astype(value_type)
     arguments = {
         **shared, **segments, **vars(units), "num_long_rows": num_chunks.size,
-        "num_huge_rows": int((num_chunks > HUGE_CHUNKS).sum()), "weights": new_weights,
+        "num_huge_rows": device.count_nonzero(num_chunks > HUGE_CHUNKS), "weights": new_weights,
         "weighted": weights.size > 0,
     }  # fmt: skip
     num_active_units = _count_units(units, num_rows - num_isolated)

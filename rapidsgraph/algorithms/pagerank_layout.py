@@ -169,7 +169,7 @@ def build_layout(
     )  # fmt: skip
     return PageRankLayout(
         order, contribution_index, num_contributions, num_cached, num_isolated, num_long_rows,
-        num_whole_rows, int((widths > NARROW_LENGTH).sum()), num_chunks,
+        num_whole_rows, device.count_nonzero(widths > NARROW_LENGTH), num_chunks,
         chunk_rows.astype(xp.int32), chunk_offsets, row_offsets, slice_offsets, neighbors,
         new_weights, invert_weights(out_weights[order]).astype(value_type),
     )  # fmt: skip
@@ -190,7 +190,7 @@ def _group_neighborhoods(order: Array, num_isolated: int, degrees: Array, csc: A
     degree again, which keeps the lengths of a slice nearly equal.
     """
     xp, num_vertices = device.array_module(order), order.size
-    num_wide = -(-int((degrees > NARROW_LENGTH).sum()) // WARP) * WARP
+    num_wide = -(-device.count_nonzero(degrees > NARROW_LENGTH) // WARP) * WARP
     start, stop = min(num_vertices, num_wide), num_vertices - num_isolated
     narrow = order[start : max(start, stop)]
     if 2 * int(degrees[narrow].sum()) < csc.neighbors.size:

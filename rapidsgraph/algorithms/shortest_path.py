@@ -67,7 +67,8 @@ def check_target_distances(graph: LocalGraph, distances: Array, targets: Targets
 
     A search that has not reached all targets has reached all vertices that paths lead to.
     """
-    if can_overflow(graph.total_weight) and bool((distances[targets.ids] == math.inf).any()):
+    is_unreached = distances[targets.ids] == math.inf
+    if can_overflow(graph.total_weight) and device.count_nonzero(is_unreached):
         check_distances(graph.csr, distances, graph.labeling)
 
 

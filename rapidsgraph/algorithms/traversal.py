@@ -284,7 +284,7 @@ def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: b
     has_predecessor = predecessors < NO_VERTEX
     has_predecessor[ids] = True
     remaining = ~has_predecessor & (distances < math.inf)
-    if bool(remaining.any()):
+    if device.count_nonzero(remaining):
         # Only zero-weight edges lead there: a BFS along them starts at all others.
         subgraph = zero_weight_edges(graph.csr, distances, remaining, xp)
         starts = xp.flatnonzero(has_predecessor).astype(xp.int32)
@@ -360,7 +360,7 @@ def get_delta(graph: Any) -> float:
     adjacency, xp = graph.csr, graph.xp
 
     def estimate() -> float:
-        num_sources = int((adjacency.offsets[1:] > adjacency.offsets[:-1]).sum())
+        num_sources = device.count_nonzero(adjacency.offsets[1:] > adjacency.offsets[:-1])
         degree = adjacency.neighbors.size / max(num_sources, 1)
         return initial_delta(_sample(adjacency.weights), degree, xp)
 

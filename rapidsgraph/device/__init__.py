@@ -24,6 +24,7 @@ from .arrays import (
 )
 from .launcher import (
     C_TYPES,
+    ENTRY_POINT,
     KERNELS,
     MIN_PARALLEL_SIZE,
     constant_macros,
@@ -33,11 +34,14 @@ from .launcher import (
     max_shared_bytes,
     parallel_region,
     resident_blocks,
+    select_entry,
     signatures,
 )
+from .reductions import count_nonzero
 
 __all__ = [
     "C_TYPES",
+    "ENTRY_POINT",
     "KERNELS",
     "MIN_PARALLEL_SIZE",
     "Array",
@@ -47,6 +51,7 @@ __all__ = [
     "cgroup_memory",
     "choose",
     "constant_macros",
+    "count_nonzero",
     "cuda_source",
     "cudf_problem",
     "device_name",
@@ -61,6 +66,7 @@ __all__ = [
     "max_shared_bytes",
     "parallel_region",
     "resident_blocks",
+    "select_entry",
     "signatures",
     "synchronize",
     "to_host",

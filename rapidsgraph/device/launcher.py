@@ -1,8 +1,8 @@
 """Binding and launching of kernels.
 
 A kernel is a pair of twins in `kernels/`, `stem.cu` and `stem.py`, with the same entry names and
-the same parameters in the same order. `launch` runs the CUDA twin for CuPy arrays and the Numba
-twin for NumPy arrays.
+the same parameters in the same order. `launch` runs the CUDA twin for CuPy arrays and the Python
+twin, which Numba compiles unless it has no loop, for NumPy arrays.
 
 In a `.cu` file scalars are `long long` or `double`. Element types that vary end in `_t`, such as
 `value_t`; they are bound to the dtypes of the arrays, and each combination is compiled once.

@@ -136,7 +136,7 @@ def build(
     if options.layout == "csc" and options.directed:
         arcs[0], arcs[1] = destinations, sources
     drop_loops = options.self_loops == "drop"
-    num_dropped = int((sources == destinations).sum()) if drop_loops else 0
+    num_dropped = device.count_nonzero(sources == destinations) if drop_loops else 0
     del sources, destinations
     arcs = exchange_arcs(
         communicator, arcs, bounds, blocks, directed=options.directed, drop_loops=drop_loops

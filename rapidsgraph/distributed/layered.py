@@ -260,7 +260,7 @@ def _search_weighted(
         if predecessors:
             parents = find_predecessors(xp.empty(0, xp.int32), False)
             remaining = sweeps.find_remaining(parents, distances)
-            if bool(remaining.any()):
+            if device.count_nonzero(remaining):
                 hops = xp.where(remaining, np.int32(NO_VERTEX), np.int32(0))
                 hops = _relax(communicator, report, passes, "relax_zero_weight", hops, distances)
                 parents = find_predecessors(hops, True)

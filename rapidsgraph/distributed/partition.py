@@ -364,7 +364,7 @@ def count_isolates(
     has_edge = adjacency.offsets[1:] > adjacency.offsets[:-1]
     has_edge[adjacency.neighbors] = True
     has_edge = communicator.all_reduce(has_edge, "max")
-    return None, int(has_edge.size - has_edge.sum())
+    return None, has_edge.size - device.count_nonzero(has_edge)
 
 
 def get_local_adjacency(partition: Partition) -> Adjacency:

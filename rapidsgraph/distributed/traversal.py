@@ -315,7 +315,7 @@ class Traversal:
         frontier = communicator.allocate((2, num_vertices), self._bounds, bool, xp)
         row = frontier.array[0]
         row[csc.local_range] = own == distance
-        num_new = sum(communicator.all_gather_object(int(row[csc.local_range].sum())))
+        num_new = sum(communicator.all_gather_object(device.count_nonzero(row[csc.local_range])))
         for level in range(int(distance) + 1, int(min(search.cutoff, num_vertices)) + 1):
             index = (level - int(distance) - 1) % 2
             frontier.all_gather(index)
@@ -363,7 +363,7 @@ class Traversal:
         remaining = (own == NO_VERTEX) & (distances[local] < math.inf)
         is_own_source = (ids >= csr.start) & (ids < csr.stop)
         remaining[ids[is_own_source] - csr.start] = False
-        if not any(communicator.all_gather_object(bool(remaining.any()))):
+        if not any(communicator.all_gather_object(device.count_nonzero(remaining))):
             return own
         all_remaining = communicator.all_gather(remaining)
         arcs = zero_weight_edges(csr.adjacency, distances, all_remaining, xp).csr

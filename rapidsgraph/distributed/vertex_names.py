@@ -173,7 +173,7 @@ def _name_column(
         return names.astype(dtype, copy=False), dtype, check_vertex_count(names.size), ids
     else:
         bitmap = communicator.all_reduce(_mark_names(columns, min_name, width, xp), "max")
-        count = check_vertex_count(int(bitmap.sum()))
+        count = check_vertex_count(device.count_nonzero(bitmap))
     if bitmap is None or (count == width and not min_name):
         return None, dtype, count, _translate(columns, 0, None, xp)
     table = xp.cumsum(bitmap, dtype=xp.int32)

@@ -94,7 +94,7 @@ def from_coo(
         return adjacency
     # Each run of equal neighbors in a row becomes one arc.
     is_first = _is_first_of_run(adjacency)
-    if bool(is_first.all()):
+    if device.count_nonzero(is_first) == is_first.size:
         return adjacency
     del adjacency  # frees the weights as soon as they are reduced
     if new_weights.size:
@@ -117,7 +117,8 @@ def symmetrize(upper: Adjacency) -> Adjacency:
     """Return both directions of edges whose neighbor >= row; a self-loop stays one arc."""
     xp, num_rows = device.array_module(upper.neighbors), upper.offsets.size - 1
     is_proper = upper.neighbors != row_indices(upper)
-    lower = transpose(upper, None if bool(is_proper.all()) else is_proper)
+    has_loops = device.count_nonzero(is_proper) < is_proper.size
+    lower = transpose(upper, is_proper if has_loops else None)
     del is_proper
     # All neighbors in `lower` precede those in `upper`, so concatenated rows are sorted.
     weighted = upper.weights.size > 0
@@ -158,7 +159,7 @@ def simplify(
     if neighbors.size and not (is_merged and is_loopless):
         keep = row_indices(adjacency) != neighbors
         keep &= _is_first_of_run(adjacency)
-        if not bool(keep.all()):
+        if device.count_nonzero(keep) < keep.size:
             return select_arcs(adjacency, keep)
     return Adjacency(offsets, neighbors, xp.empty(0))
 
@@ -237,12 +238,12 @@ def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:
     The starts of runs take as much memory as the weights, so they are listed block by block.
     """
     xp = device.array_module(weights)
-    reduced = xp.empty(int(xp.count_nonzero(is_first)), weights.dtype)
+    reduced = xp.empty(device.count_nonzero(is_first), weights.dtype)
     start = num_reduced = 0
     while start < weights.size:
-        stop = start + BLOCK_ARCS
-        stop += int(is_first[stop:].argmax()) if bool(is_first[stop:].any()) else weights.size
-        stop = min(stop, weights.size)
+        rest = is_first[start + BLOCK_ARCS :]
+        has_next = rest.size and device.count_nonzero(rest)
+        stop = start + BLOCK_ARCS + int(rest.argmax()) if has_next else weights.size
         starts = xp.flatnonzero(is_first[start:stop])
         device.launch(
             "build", "reduce_runs", size=starts.size,
@@ -264,7 +265,7 @@ def _count_conflicts(is_first: Array, weights: Array) -> int:
         starts = xp.concatenate([xp.asarray([before]), start + xp.flatnonzero(is_first[block])])
         rows = xp.flatnonzero(~is_first[block])
         firsts = starts[rows - xp.arange(rows.size)]  # by the number of runs that begin before
-        count += int((weights[start + rows] != weights[firsts]).sum())
+        count += device.count_nonzero(weights[start + rows] != weights[firsts])
         before = int(starts[-1])
     return count
 

@@ -395,7 +395,7 @@ def _name_integers(
             "build", "mark_present", size=values.size,
             num_names=values.size, names=values, min_name=low, is_present=is_present,
         )  # fmt: skip
-    count = check_vertex_count(int(is_present.sum()))
+    count = check_vertex_count(device.count_nonzero(is_present))
     if count == span and low == 0:
         return None, dtype, count, _as_ids(arrays, xp)
     table = xp.cumsum(is_present, dtype=xp.int32)

@@ -236,7 +236,7 @@ class LocalGraph:
         num_merged = self._num_rows - self._num_loops_dropped - self.num_edges
         return BuildReport(
             self._num_rows, self._num_loops_dropped, num_merged, self.num_edges, self.num_vertices,
-            int(self.num_vertices - has_arc.sum()), self.nbytes,
+            self.num_vertices - device.count_nonzero(has_arc), self.nbytes,
         )  # fmt: skip
 
     def summarize(self) -> dict[str, Any]:
@@ -409,7 +409,7 @@ def build_from_ids(
     num_rows, xp = coo[0].size, labeling.xp
     if self_loops == "drop":
         is_proper = coo[0] != coo[1]
-        if not bool(is_proper.all()):
+        if device.count_nonzero(is_proper) < num_rows:
             coo[:] = [values if values is None else values[is_proper] for values in coo]
         del is_proper
     num_kept, is_summed = coo[0].size, multi_edges == "sum"

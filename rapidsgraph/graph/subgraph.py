@@ -36,7 +36,7 @@ def subgraph(graph: LocalGraph, vertices: Vertices) -> LocalGraph:
     )  # fmt: skip
     num_edges = adjacency.neighbors.size
     if not graph.directed:  # a self-loop is one arc, any other edge is two
-        num_edges += int((row_indices(adjacency) == adjacency.neighbors).sum())
+        num_edges += device.count_nonzero(row_indices(adjacency) == adjacency.neighbors)
         num_edges //= 2
     labeling = replace(graph.labeling, names=graph.names.select(ids, xp))
     return graph.derive({layout: adjacency}, labeling, num_edges=num_edges)

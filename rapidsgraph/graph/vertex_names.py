@@ -121,7 +121,7 @@ class VertexNames:
         columns = [frames.to_device(values, lookup_xp) for values in columns]
         ids = self._look_up(columns, lookup_xp, parameter)
         is_absent = ids < 0
-        if bool(is_absent.any()):
+        if device.count_nonzero(is_absent):
             row = int(is_absent.argmax())
             names = tuple(_item(values, row) for values in columns)
             name = names[0] if len(names) == 1 else names

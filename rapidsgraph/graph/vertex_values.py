@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import frames
+from .. import device, frames
 from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame
@@ -109,7 +109,7 @@ def scale_vertex_values(
     with np.errstate(over="ignore"):  # what is beyond double precision is refused as infinite
         array = xp.asarray(array, dtype=xp.float64)
     is_invalid = ~(array >= 0) | (array == np.inf)
-    if bool(is_invalid.any()):
+    if device.count_nonzero(is_invalid):
         row = int(is_invalid.argmax())
         raise GraphError(
             f"{{parameter}}: the value in row {{row}} is {float(array[row])}; it must be finite "

@@ -83,7 +83,8 @@ def check_out_weights(out_weights: Array, labeling: Labeling, order: Array | Non
     order : int32 array, optional
         The vertex of each value in `out_weights`; by default values are by vertex id.
     """
-    if bool(device.array_module(out_weights).isfinite(out_weights).all()):
+    is_finite = device.array_module(out_weights).isfinite(out_weights)
+    if device.count_nonzero(is_finite) == is_finite.size:
         return
     index = int(out_weights.argmax())
     raise out_weight_error(labeling.name_of(index if order is None else int(order[index])))
@@ -115,7 +116,7 @@ def check_distances(adjacency: Adjacency, distances: Array, labeling: Labeling) 
     """
     xp = device.array_module(distances)
     is_infinite = distances == math.inf
-    if not bool(is_infinite.any()):
+    if not device.count_nonzero(is_infinite):
         return
     rows = row_indices(adjacency)
     for start in range(0, rows.size, BLOCK):
@@ -138,7 +139,7 @@ def check_reached_distances(distances: Array, order: Array, labeling: Labeling) 
     labeling : Labeling
     """
     is_infinite = distances == math.inf
-    if bool(is_infinite.any()):
+    if device.count_nonzero(is_infinite):
         raise distance_error(labeling.name_of(int(order[int(is_infinite.argmax())])))
 
 

@@ -201,7 +201,7 @@ def run_sssp(
         if predecessors:
             sweeps.find_predecessors(distances, last_update, False, parents)
             remaining = find_remaining(parents, distances)
-            if bool(remaining.any()):
+            if device.count_nonzero(remaining):
                 hops = xp.where(remaining, np.int32(NO_VERTEX), np.int32(0))
                 last_update[...] = xp.where(remaining, np.int32(-1), np.int32(0))
                 sweeps.relax("relax_zero_weight", last_update, distances=distances, hops=hops)

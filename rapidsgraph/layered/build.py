@@ -130,7 +130,8 @@ def storage_dtype(weights: Array) -> type:
     with np.errstate(over="ignore", under="ignore"):
         single = weights.astype(np.float32)
     is_normal = (weights == 0) | (weights >= np.finfo(np.float32).tiny)
-    return np.float32 if bool(((single == weights) & is_normal).all()) else np.float64
+    is_single = (single == weights) & is_normal
+    return np.float32 if device.count_nonzero(is_single) == weights.size else np.float64
 
 
 def split_by_direction(
@@ -245,7 +246,7 @@ def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
             is_inside = (columns[section][0] >= start) & (columns[section][0] < stop)
             for chunk, values in zip(chunks, columns[section], strict=False):
                 chunk.append(values[is_inside] if values.size else values)
-            chunks[3].append(xp.full(int(is_inside.sum()), section == 0))
+            chunks[3].append(xp.full(device.count_nonzero(is_inside), section == 0))
     empty = [xp.empty(0, xp.int32), xp.empty(0, xp.int32), xp.empty(0), xp.empty(0, bool)]
     arrays = [xp.concatenate([e, *c]) for e, c in zip(empty, chunks, strict=True)]
     if layer is None:  # sorted by source; in one layer, forward edges come first

@@ -316,7 +316,7 @@ class LayeredStorage:
             words = device.to_host(words)
             samples.append(words.view(np.dtype(self.weight_dtype)))
         sample = np.concatenate(samples)
-        num_sources = int((self.out_weights > 0).sum())
+        num_sources = device.count_nonzero(self.out_weights > 0)
         mean_degree = self.num_edges / max(num_sources, 1)
         return estimate_delta(sample[sample < np.inf], mean_degree, self.xp)
 

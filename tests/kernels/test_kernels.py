@@ -18,7 +18,7 @@ ARCHITECTURES = (
     DEFAULT,
 )
 UNOPTIMIZED, FAST = "--device-debug", "--Ofast-compile=max"
-FLOATS, INTEGERS = ("float", "double"), ("int", "long long")
+FLOATS, INTEGERS, ANY = ("float", "double"), ("int", "long long"), ("bool", "int", "double")
 
 
 def code(stem):
@@ -47,7 +47,7 @@ def element_types(stem):
         return (
             choices(default)
             if default in defaults
-            else next(types for types in (FLOATS, INTEGERS) if default in types)
+            else next(types for types in (FLOATS, INTEGERS, ANY) if default in types)
         )
 
     return {name: choices(name) for name in defaults}
@@ -162,7 +162,8 @@ def test_numba_twins_return_nothing_and_round_as_written(stem):
     for entry, node in twins(stem).items():
         returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
         assert returned.count(None) == len(returned), f"{stem}.{entry} returns a value"
-        assert node.decorator_list, f"{stem}.{entry} has no decorator of kernels/jit.py"
+        has_loop = any(isinstance(n, (ast.For, ast.While)) for n in ast.walk(node))
+        assert node.decorator_list or not has_loop, f"{stem}.{entry} has an uncompiled loop"
 
 
 def test_constants_have_one_definition():
@@ -210,6 +211,19 @@ def test_cuda_twin_compiles(stem, architecture):
 @pytest.mark.parametrize("stem", STEMS)
 def test_cuda_twin_compiles_with_optimization(stem):
     check_compilation(stem, combinations(stem)[:1], f"--gpu-architecture={DEFAULT}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stem", STEMS)
+def test_an_entry_is_compiled_alone(stem):
+    for entry in device.signatures(stem):
+        source = device.select_entry(device.cuda_source(stem), entry)
+        assert device.ENTRY_POINT.findall(source)[0][0] == entry
+        assert len(device.ENTRY_POINT.findall(source)) == 1
+        accepted, log = compile_cuda(
+            source, f"--gpu-architecture={DEFAULT}", FAST, *device.constant_macros(source)
+        )
+        assert accepted, f"{stem}.{entry}:\n{log}"
 
 
 def check_compilation(stem, combinations, *options):
