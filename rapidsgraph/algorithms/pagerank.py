@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from .. import device
 from ..device import Array
 from ..frames import Frame, VertexValues
 from ..graph.local_graph import GraphLike, as_local_graph
@@ -87,6 +88,8 @@ class PageRankProblem:
     teleport, dangling_weights, start : float64 arrays
         Personalization times (1 - damping), weights of the dangling mass times damping, and initial
         values: one value per vertex, or a single value for all vertices.
+    share : float or None
+        Initial value of all vertices, if every term has a single value.
     partitions : object
         Partitions of a layered edge list, as they are streamed.
     """
@@ -94,15 +97,24 @@ class PageRankProblem:
     def __init__(
         self, graph: Any, value_type: type[np.floating], parameters: PageRankParameters
     ) -> None:
-        labeling, damping = graph.labeling, parameters.damping
-        teleport = vertex_distribution(labeling, parameters.personalization, "personalization")
-        dangling = dangling_weights(labeling, parameters.dangling, teleport)
+        labeling, damping, dangling = graph.labeling, parameters.damping, parameters.dangling
         self.graph, self.value_type = graph, value_type
         self.damping, self.tolerance = damping, parameters.tolerance
         self.max_iterations, self.launch = parameters.max_iterations, parameters.launch
-        self.teleport, self.dangling_weights = (1 - damping) * teleport, damping * dangling
-        self.start = vertex_distribution(labeling, parameters.start, "start")
         self.partitions: Any = None
+        self.share: float | None
+        is_uniform = dangling is None or isinstance(dangling, str)
+        if is_uniform and parameters.personalization is None and parameters.start is None:
+            # One copy to the device instead of three, and no kernels.
+            self.share = share = 1 / labeling.num_vertices
+            terms = (1 - damping) * share, damping * (share if dangling != "drop" else 0.0), share
+            self.teleport, self.dangling_weights, self.start = labeling.xp.asarray([terms]).T
+            return
+        self.share = None
+        teleport = vertex_distribution(labeling, parameters.personalization, "personalization")
+        self.teleport = (1 - damping) * teleport
+        self.dangling_weights = damping * dangling_weights(labeling, dangling, teleport)
+        self.start = vertex_distribution(labeling, parameters.start, "start")
 
     def reorder(self, order: Array) -> None:
         """Permute the per-vertex terms; the arrays in the old order are released."""
@@ -152,15 +164,26 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     teleport, start = problem.teleport, problem.start
     is_uniform = teleport.size == problem.dangling_weights.size == start.size == 1
     num_isolated = layout.num_isolated if is_uniform else 0
-    is_dangling = layout.inverse_weights == 0
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
-    pagerank = xp.full(num_vertices, 1, value_type) * start.astype(value_type)
-    contributions = xp.zeros((2, layout.num_contributions + 1), value_type)
-    index = layout.contribution_index if layout.contribution_index.size else slice(num_vertices)
-    contributions[0, :num_vertices][index] = pagerank * layout.inverse_weights
-    dangling_mass = float(pagerank[is_dangling].sum(dtype=np.float64))
-    state = xp.asarray([0.0, math.inf, dangling_mass, 0.0, float(start[0])])
+    pagerank = xp.empty(num_vertices, value_type)
+    contributions = xp.empty((2, layout.num_contributions + 1), value_type)
+    num_dangling = graph.cached(
+        "dangling vertices", lambda: num_vertices - device.count_nonzero(layout.inverse_weights)
+    )
+    share = problem.share or 0.0
+    dangling_mass = float(value_type(share)) * num_dangling
+    state = xp.asarray([0.0, math.inf, dangling_mass, 0.0, share])
+    if problem.share is None and num_dangling:
+        state[2] = (start * (layout.inverse_weights == 0)).sum()
     buffers = form.allocate_buffers(layout)
+    rows: dict[str, Any] = {
+        "size": contributions.shape[1], "num_vertices": num_vertices,
+        "num_contributions": layout.num_contributions, "inverse_weights": layout.inverse_weights,
+        "contribution_index": layout.contribution_index,
+        "has_contribution_index": layout.contribution_index.size > 0,
+        "contributions": contributions.reshape(-1), "pagerank": pagerank,
+    }  # fmt: skip
+    device.launch("pagerank", "initialize_rows", start=start, num_starts=start.size, **rows)
     iterations, residual, has_converged = 0, math.inf, False
     while iterations < problem.max_iterations and not has_converged:
         count = min(problem.batch_size, problem.max_iterations - iterations)
@@ -171,13 +194,11 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
         )  # fmt: skip
         iterations, residual, has_converged = read_state(state)
         report(iterations, f"change {residual:.1e}")
-    if num_isolated:
-        pagerank[num_vertices - num_isolated :] = state[4]
-    divisors = xp.where(is_dangling, 1, layout.inverse_weights)
     by_vertex = xp.empty(num_vertices, value_type)
-    by_vertex[layout.order] = xp.where(
-        is_dangling, pagerank, contributions[iterations % 2, :num_vertices][index] / divisors
-    )
+    device.launch(
+        "pagerank", "order_by_vertex", num_isolated=num_isolated, order=layout.order,
+        state=state, result=by_vertex, **rows,
+    )  # fmt: skip
     return by_vertex, iterations, residual
 
 

@@ -20,6 +20,7 @@
 // gather_groups (Reddy) compute one iteration into sums or new_pagerank; measure_change and
 // check_convergence reduce it into state. propagate_labels and arrange prepare the layout of
 // `iterate`, which runs all iterations in one launch: rows in order of degree, as sliced ELLPACK.
+// initialize_rows and order_by_vertex convert its values from and to PageRank by vertex.
 //
 // References: M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale
 // networks", DGIST (edge- and node-centric PageRank). C. S. Reddy, "GPU Programming", B.Tech.
@@ -246,6 +247,39 @@ extern "C" __global__ void arrange(long long num_vertices, long long num_contrib
           k < length ? contribution_index[neighbors[from + k]] : (int)num_contributions;
       if (weighted) new_weights[to + k * WARP] = k < length ? weights[from + k] : (value_t)0;
     }
+  }
+}
+
+// Initial values of rows, of which `start` has one each or one for all, and their contributions:
+// both buffers are 0 where no row writes.
+extern "C" __global__ void initialize_rows(long long num_vertices, long long num_contributions,
+                                           const double *start, long long num_starts,
+                                           const value_t *inverse_weights,
+                                           const int *contribution_index,
+                                           long long has_contribution_index, value_t *contributions,
+                                           value_t *pagerank) {
+  STRIDE(i, num_contributions + 1) {
+    const long long index = i < num_vertices && has_contribution_index ? contribution_index[i] : i;
+    const value_t value = i < num_vertices ? (value_t)start[num_starts > 1 ? i : 0] : (value_t)0;
+    if (i < num_vertices) pagerank[i] = value;
+    contributions[index] = i < num_vertices ? value * inverse_weights[i] : (value_t)0;
+    contributions[num_contributions + 1 + index] = 0;
+  }
+}
+
+// result[order[row]] = PageRank of each row after the iterations that state counts.
+extern "C" __global__ void order_by_vertex(
+    long long num_vertices, long long num_contributions, long long num_isolated, const int *order,
+    const value_t *inverse_weights, const int *contribution_index, long long has_contribution_index,
+    const double *state, const value_t *contributions, const value_t *pagerank, value_t *result) {
+  const value_t *last = contributions + ((long long)state[0] & 1) * (num_contributions + 1);
+  STRIDE(row, num_vertices) {
+    const value_t inverse = inverse_weights[row];
+    result[order[row]] =
+        row >= num_vertices - num_isolated ? (value_t)state[4]
+        : inverse == (value_t)0
+            ? pagerank[row]
+            : last[has_contribution_index ? contribution_index[row] : row] / inverse;
   }
 }
 

@@ -339,6 +339,45 @@ def arrange(
                 new_weights[index] = 0
 
 
+def initialize_rows(
+    num_vertices,
+    num_contributions,
+    start,
+    num_starts,
+    inverse_weights,
+    contribution_index,
+    has_contribution_index,
+    contributions,
+    pagerank,
+):
+    contributions[:] = 0
+    pagerank[:] = start
+    index = contribution_index if has_contribution_index else slice(num_vertices)
+    contributions[index] = pagerank * inverse_weights
+
+
+def order_by_vertex(
+    num_vertices,
+    num_contributions,
+    num_isolated,
+    order,
+    inverse_weights,
+    contribution_index,
+    has_contribution_index,
+    state,
+    contributions,
+    pagerank,
+    result,
+):
+    last = contributions.reshape(2, num_contributions + 1)[int(state[0]) % 2]
+    is_dangling = inverse_weights == 0
+    values = last[contribution_index if has_contribution_index else slice(num_vertices)]
+    values = np.where(is_dangling, pagerank, values / np.where(is_dangling, 1, inverse_weights))
+    if num_isolated:
+        values[num_vertices - num_isolated :] = state[4]
+    result[order] = values
+
+
 @inline
 def _unit_at(cost, whole_rows, slices, row_offsets, slice_offsets):
     """Return the first unit (rows, then slices) that work of at least `cost` precedes."""
