@@ -21,6 +21,7 @@ from .parameters import ComponentParameters
 from .run_memory import check_run_memory
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
+MIN_SAMPLED_ARCS = 2**18  # on a GPU; fewer arcs are linked before the host has read a sample
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
 
@@ -53,6 +54,10 @@ def find_roots(
     first, xp = adjacencies[0], device.array_module(adjacencies[0].neighbors)
     num_vertices = first.offsets.size - 1
     parents = xp.arange(num_vertices, dtype=xp.int32)
+    if xp is not np and first.neighbors.size < MIN_SAMPLED_ARCS and join is None:
+        _link_all(first, parents)
+        compress(parents)
+        return parents
     for position in range(NUM_FIRST_NEIGHBORS):
         device.launch(
             "union_find", "link_neighbor", size=num_vertices,
@@ -75,17 +80,22 @@ def find_roots(
                 neighbors=adjacency.neighbors, parents=parents,
             )  # fmt: skip
     else:
-        rows = row_indices(first) if xp is not np else xp.empty(0, xp.int32)
-        device.launch(
-            "union_find", "link_arcs", size=first.neighbors.size,
-            num_vertices=num_vertices, num_arcs=first.neighbors.size,
-            position=NUM_FIRST_NEIGHBORS, rows=rows, offsets=first.offsets,
-            neighbors=first.neighbors, parents=parents,
-        )  # fmt: skip
+        _link_all(first, parents, NUM_FIRST_NEIGHBORS)
     compress(parents)
     if join is not None:
         join(parents)
     return parents
+
+
+def _link_all(adjacency: Adjacency, parents: Array, position: int = 0) -> None:
+    """Link the endpoints of all arcs; a CPU starts at `position` in each list."""
+    xp, num_arcs = device.array_module(parents), adjacency.neighbors.size
+    rows = row_indices(adjacency) if xp is not np else xp.empty(0, xp.int32)
+    device.launch(
+        "union_find", "link_arcs", size=num_arcs,
+        num_vertices=parents.size, num_arcs=num_arcs, position=position, rows=rows,
+        offsets=adjacency.offsets, neighbors=adjacency.neighbors, parents=parents,
+    )  # fmt: skip
 
 
 def compress(parents: Array) -> None:
@@ -154,12 +164,25 @@ def number_components(roots: Array) -> Array:
         num_vertices=num_vertices, parents=roots, sizes=sizes,
     )  # fmt: skip
     # Most components may be single vertices, which need no sort.
-    large, single = xp.flatnonzero(sizes > 1), xp.flatnonzero(sizes == 1)
-    large = large[xp.argsort((-sizes[large].astype(xp.int64) << 32) + large)]
-    numbers = sizes  # reuses the memory
-    numbers[large] = xp.arange(large.size, dtype=xp.int32)
-    numbers[single] = xp.arange(large.size, large.size + single.size, dtype=xp.int32)
-    return numbers[roots]
+    num_single = xp.cumsum(sizes == 1, dtype=xp.int32)
+    keys, num_keys = xp.empty(num_vertices // 2, xp.int64), xp.zeros(1, xp.int32)
+    device.launch(
+        "union_find", "list_large", size=num_vertices,
+        num_vertices=num_vertices, sizes=sizes, keys=keys, num_keys=num_keys,
+    )  # fmt: skip
+    num_large = int(num_keys[0])
+    keys = keys[:num_large]
+    keys.sort()
+    device.launch(
+        "union_find", "number_large", size=num_large, num_keys=num_large, keys=keys, sizes=sizes
+    )
+    numbers = xp.empty(num_vertices, xp.int32)
+    device.launch(
+        "union_find", "number_vertices", size=num_vertices,
+        num_vertices=num_vertices, num_large=num_large, roots=roots, sizes=sizes,
+        num_single=num_single, numbers=numbers,
+    )  # fmt: skip
+    return numbers
 
 
 def _most_common_root(parents: Array) -> int:

@@ -52,13 +52,18 @@ class TraversalResult:
         Numbers of edges, -1 for an unreached vertex; or sums of weights, infinity for one.
     predecessors : int32 array, shape (vertices,)
         NO_VERTEX for a vertex without one; empty if predecessors were not computed.
-    rounds : int
-        Number of levels of a BFS, or of steps of shortest paths.
+    num_rounds : int or int64 array, shape ()
+        Number of levels of a BFS, or of steps of shortest paths; on the device if it is there.
     """
 
     distances: Array
     predecessors: Array
-    rounds: int
+    num_rounds: int | Array
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds on the host, which waits for the device."""
+        return int(self.num_rounds)
 
 
 def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
@@ -158,8 +163,8 @@ def run_bfs(
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
     targets = ids[:0] if targets is None else targets
     in_adjacency = graph.csc if bottom_up else adjacency
-    distances = xp.full(num_vertices, -1, xp.int32)
-    predecessor_ids = xp.full(num_vertices if predecessors else 0, NO_VERTEX, xp.int32)
+    distances = xp.empty(num_vertices, xp.int32)
+    predecessor_ids = xp.empty(num_vertices if predecessors else 0, xp.int32)
     work_space = _allocate_work_space(graph)
     num_words = (num_vertices + 31) // 32
     num_queues = 2 if xp is not np else 3  # two queues, or 64-bit keys and a queue
@@ -175,7 +180,7 @@ def run_bfs(
         queues=xp.empty(num_queues * num_vertices + 2, xp.int32),
         frontier_bits=xp.empty(2 * num_words, xp.uint32), **work_space,
     )  # fmt: skip
-    return TraversalResult(distances, predecessor_ids, int(work_space["state"][0]))
+    return TraversalResult(distances, predecessor_ids, work_space["state"].reshape(()))
 
 
 def run_sssp(
@@ -193,10 +198,10 @@ def run_sssp(
     """
     distances = graph.xp.full(graph.num_vertices, math.inf)
     distances[ids] = 0.0
-    rounds = relax_from(graph, ids, distances, cutoff, targets=targets)
+    num_rounds = relax_from(graph, ids, distances, cutoff, targets=targets)
     if targets is not None:
         drop_farther(distances, targets)
-    result = TraversalResult(distances, graph.xp.empty(0, np.int32), rounds)
+    result = TraversalResult(distances, graph.xp.empty(0, np.int32), num_rounds)
     if predecessors:
         result.predecessors = _compute_predecessors(graph, ids, distances, bottom_up)
     return result
@@ -215,8 +220,8 @@ def relax_from(
     stop: float = math.inf,
     queues: Array | None = None,
     targets: Array | None = None,
-) -> int:
-    """Lower `distances` in place along all paths from int32 `ids`; return the number of steps.
+) -> int | Array:
+    """Lower `distances` in place along all paths from int32 `ids`.
 
     Parameters
     ----------
@@ -232,6 +237,11 @@ def relax_from(
         From `allocate_queues`, for several calls.
     targets : int32 array, optional
         Vertices at whose final distances the search ends.
+
+    Returns
+    -------
+    int or int64 array, shape ()
+        The number of steps; on the device if it is there.
     """
     targets = ids[:0] if targets is None else targets
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
@@ -253,7 +263,7 @@ def relax_from(
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
         min_distance=xp.full(3, math.inf), **work_space,
     )  # fmt: skip
-    return int(work_space["state"][0])
+    return work_space["state"].reshape(())
 
 
 def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
@@ -265,11 +275,12 @@ def _allocate_work_space(graph: Any) -> dict[str, Any]:
     """Return the arrays by which blocks synchronize, and chunks of long lists of two frontiers."""
     xp = graph.xp
     num_chunks = 0 if xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
+    zeros = xp.zeros(NUM_COUNTERS + 2, xp.int64)  # one allocation takes less time than three
     return {
         "chunks": xp.empty(num_chunks, np.int64),
-        "counters": xp.zeros(NUM_COUNTERS, xp.int64),
-        "arrived_blocks": xp.zeros(1, xp.uint64),
-        "state": xp.zeros(1, xp.int64),
+        "counters": zeros[:NUM_COUNTERS],
+        "arrived_blocks": zeros[NUM_COUNTERS : NUM_COUNTERS + 1].view(xp.uint64),
+        "state": zeros[NUM_COUNTERS + 1 :],
     }
 
 

@@ -5,9 +5,9 @@
 // synchronize by a barrier between levels, and no level needs the host.
 //
 // Adjacency lists are by source (offsets, neighbors) and, for the bottom-up direction, by
-// destination (in_*); both are ascending. The caller sets distances to -1, predecessors to
-// NO_VERTEX, and counters and arrived_blocks to 0. If there are targets, the search ends with the
-// level in which the last of them is reached.
+// destination (in_*); both are ascending. The caller sets counters and arrived_blocks to 0; an
+// unreached vertex has the distance -1 and the predecessor NO_VERTEX. If there are targets, the
+// search ends with the level in which the last of them is reached.
 //
 // Entries: search, expand_bottom_up. Frontiers in the shared memory of a few blocks are not from
 // the papers below.
@@ -285,6 +285,11 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     end_round();
   };
 
+  STRIDE(vertex, num_vertices) {
+    distances[vertex] = -1;
+    if (with_predecessors) predecessors[vertex] = NO_VERTEX;
+  }
+  grid_barrier(arrived_blocks, ++barriers);
   STRIDE(index, num_sources) distances[sources[index]] = 0;
   grid_barrier(arrived_blocks, ++barriers);
   {

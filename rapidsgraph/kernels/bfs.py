@@ -169,10 +169,10 @@ def _unpack(keys, with_predecessors, distances, predecessors):
     for index_ in prange(keys.size):
         index = np.uint64(index_)
         key = keys[index]
-        if key != UNREACHED_KEY:
-            distances[index] = np.int32(key >> HALF)
-            if with_predecessors:
-                predecessors[index] = np.int32(np.uint32(key))
+        is_reached = key != UNREACHED_KEY
+        distances[index] = np.int32(key >> HALF) if is_reached else np.int32(-1)
+        if with_predecessors:
+            predecessors[index] = np.int32(np.uint32(key)) if is_reached else np.int32(NO_VERTEX)
 
 
 @serial

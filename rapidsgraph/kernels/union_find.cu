@@ -79,6 +79,32 @@ extern "C" __global__ void compress(long long num_vertices, int *parents) {
   }
 }
 
+// keys[0 .. num_keys[0]) become the roots of more than one vertex, in any order: -size << 32 |
+// root, which ascend by descending size and then by root.
+extern "C" __global__ void list_large(long long num_vertices, const int *sizes, long long *keys,
+                                      int *num_keys) {
+  STRIDE(vertex, num_vertices) {
+    const int size = sizes[vertex];
+    if (size > 1) keys[atomicAdd(num_keys, 1)] = -((long long)size << 32) + vertex;
+  }
+}
+
+// sizes[root] = -i for the root of keys[i]; all roots of more than one vertex have a key.
+extern "C" __global__ void number_large(long long num_keys, const long long *keys, int *sizes) {
+  STRIDE(i, num_keys) sizes[(int)keys[i]] = -(int)i;
+}
+
+// numbers[v] = the number of v's root, from `sizes` of number_large. Single vertices follow behind
+// num_large components: num_single[v] counts those up to v.
+extern "C" __global__ void number_vertices(long long num_vertices, long long num_large,
+                                           const int *roots, const int *sizes,
+                                           const int *num_single, int *numbers) {
+  STRIDE(vertex, num_vertices) {
+    const int root = roots[vertex], size = sizes[root];
+    numbers[vertex] = size == 1 ? (int)num_large + num_single[root] - 1 : -size;
+  }
+}
+
 // sizes[r] += vertices whose parent is r; lanes with the same parent add once.
 extern "C" __global__ void count_members(long long num_vertices, const int *parents, int *sizes) {
   STRIDE(vertex, num_vertices) {

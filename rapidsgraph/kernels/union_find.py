@@ -77,3 +77,18 @@ def compress(num_vertices, parents):
 def count_members(num_vertices, parents, sizes):
     for vertex in range(num_vertices):
         sizes[np.uint32(parents[np.uint64(vertex)])] += 1
+
+
+def list_large(num_vertices, sizes, keys, num_keys):
+    large = np.flatnonzero(sizes > 1)
+    keys[: large.size] = (-sizes[large].astype(np.int64) << 32) + large
+    num_keys[0] = large.size
+
+
+def number_large(num_keys, keys, sizes):
+    sizes[keys.astype(np.int32)] = -np.arange(num_keys, dtype=np.int32)  # the low half
+
+
+def number_vertices(num_vertices, num_large, roots, sizes, num_single, numbers):
+    by_root = np.where(sizes == 1, np.int32(num_large - 1) + num_single, -sizes)
+    np.take(by_root, roots, out=numbers)
