@@ -176,6 +176,7 @@ def number_components(roots: Array) -> Array:
     device.launch(
         "union_find", "number_large", size=num_large, num_keys=num_large, keys=keys, sizes=sizes
     )
+    del keys
     numbers = xp.empty(num_vertices, xp.int32)
     device.launch(
         "union_find", "number_vertices", size=num_vertices,

@@ -95,10 +95,10 @@ extern "C" __global__ void number_large(long long num_keys, const long long *key
 }
 
 // numbers[v] = the number of v's root, from `sizes` of number_large. Single vertices follow behind
-// num_large components: num_single[v] counts those up to v.
+// num_large components: num_single[v] counts those up to v, and may be overwritten.
 extern "C" __global__ void number_vertices(long long num_vertices, long long num_large,
-                                           const int *roots, const int *sizes,
-                                           const int *num_single, int *numbers) {
+                                           const int *roots, const int *sizes, int *num_single,
+                                           int *numbers) {
   STRIDE(vertex, num_vertices) {
     const int root = roots[vertex], size = sizes[root];
     numbers[vertex] = size == 1 ? (int)num_large + num_single[root] - 1 : -size;

@@ -90,5 +90,7 @@ def number_large(num_keys, keys, sizes):
 
 
 def number_vertices(num_vertices, num_large, roots, sizes, num_single, numbers):
-    by_root = np.where(sizes == 1, np.int32(num_large - 1) + num_single, -sizes)
-    np.take(by_root, roots, out=numbers)
+    by_root = num_single
+    by_root += np.int32(num_large - 1)
+    np.negative(sizes, out=by_root, where=sizes != 1)
+    np.take(by_root, roots, out=numbers, mode="clip")  # other modes copy `numbers`
