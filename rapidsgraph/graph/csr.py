@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from .. import device, kernels
-from ..device import Array, ArrayModule
+from ..device import Array
 from ..errors import GraphError
 from ..kernels.constants import MERGE_FIRST, MERGE_MAX, MERGE_MIN, MERGE_SUM, WARP
 
@@ -101,7 +101,7 @@ def from_coo(
         if report_conflicts is not None:
             report_conflicts(_count_conflicts(is_first, new_weights))
         new_weights = _reduce_runs(is_first, new_weights, reduction)
-    return Adjacency(filter_offsets(is_first, offsets), neighbors[is_first], new_weights)
+    return Adjacency(*_filter(is_first, offsets, neighbors), new_weights)
 
 
 def transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
@@ -166,9 +166,8 @@ def simplify(
 
 def select_arcs(adjacency: Adjacency, keep: Array) -> Adjacency:
     """Return the arcs that `keep` marks, without weights."""
-    neighbors = adjacency.neighbors[keep]
-    xp = device.array_module(neighbors)
-    return Adjacency(filter_offsets(keep, adjacency.offsets), neighbors, xp.empty(0))
+    xp = device.array_module(keep)
+    return Adjacency(*_filter(keep, adjacency.offsets, adjacency.neighbors), xp.empty(0))
 
 
 def select_rows(adjacency: Adjacency, rows: Array, *, with_weights: bool = True) -> Adjacency:
@@ -272,19 +271,48 @@ def _count_conflicts(is_first: Array, weights: Array) -> int:
 
 def _is_first_of_run(adjacency: Adjacency) -> Array:
     """Return whether each arc is the first from its row to its neighbor; there are arcs."""
-    xp, neighbors = device.array_module(adjacency.neighbors), adjacency.neighbors
-    is_first = xp.empty(neighbors.size + 1, bool)  # the last offset is the number of arcs
-    xp.not_equal(neighbors[1:], neighbors[:-1], out=is_first[1:-1])
-    is_first[adjacency.offsets] = True
+    xp, num_rows = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
+    is_first = xp.empty(adjacency.neighbors.size + 1, bool)
+    device.launch(
+        "build", "mark_first", size=WARP * num_rows,
+        num_rows=num_rows, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+        is_first=is_first,
+    )  # fmt: skip
     return is_first[:-1]
+
+
+def _filter(keep: Array, offsets: Array, neighbors: Array) -> tuple[Array, Array]:
+    """Return the offsets and the neighbors of the arcs that `keep` marks."""
+    num_before = _count_before(keep)
+    new_neighbors = device.array_module(keep).empty(int(num_before[-1]), neighbors.dtype)
+    device.launch(
+        "build", "filter_neighbors", size=keep.size,
+        num_arcs=keep.size, keep=keep, num_before=num_before, neighbors=neighbors,
+        new_neighbors=new_neighbors,
+    )  # fmt: skip
+    return _filter_offsets(num_before, offsets), new_neighbors
 
 
 def filter_offsets(keep: Array, offsets: Array) -> Array:
     """Return the offsets of the arcs that `keep` marks."""
+    return _filter_offsets(_count_before(keep), offsets)
+
+
+def _filter_offsets(num_before: Array, offsets: Array) -> Array:
+    new_offsets = device.array_module(offsets).empty_like(offsets)
+    device.launch(
+        "build", "filter_offsets", size=offsets.size,
+        num_rows=offsets.size - 1, num_before=num_before, offsets=offsets, new_offsets=new_offsets,
+    )  # fmt: skip
+    return new_offsets
+
+
+def _count_before(keep: Array) -> Array:
+    """Return how many flags before each position are set, and behind the last one, of all."""
     xp = device.array_module(keep)
     num_before = xp.zeros(keep.size + 1, xp.int32 if keep.size < 2**31 else xp.int64)
     xp.cumsum(keep, out=num_before[1:])
-    return num_before[offsets].astype(xp.int64)
+    return num_before
 
 
 def sort_pairs(
@@ -323,11 +351,22 @@ def sort_pairs(
 
 
 def _sort_on_gpu(pairs: list[Array], num_keys: int) -> tuple[Array, Array, None]:
-    cupy = device.array_module(pairs[0])
-    packed = cupy.left_shift(pairs.pop(0), 32, dtype=cupy.int64)
-    packed |= pairs.pop()
+    packed = _pack_pairs(pairs)
     packed.sort()
-    return _find_offsets(packed, num_keys, cupy), packed.view(cupy.int32)[::2].copy(), None
+    minor = packed.view(device.array_module(packed).int32)[::2].copy()
+    return _find_offsets(packed, num_keys), minor, None
+
+
+def _pack_pairs(pairs: list[Array]) -> Array:
+    """Return major << 32 | minor; `pairs` is emptied."""
+    major, minor = pairs
+    pairs.clear()
+    packed = device.array_module(major).empty(major.size, "int64")
+    device.launch(
+        "build", "pack_pairs", size=major.size,
+        num_pairs=major.size, major=major, minor=minor, packed=packed,
+    )  # fmt: skip
+    return packed
 
 
 def _sort_with_order_on_gpu(
@@ -335,7 +374,6 @@ def _sort_with_order_on_gpu(
 ) -> tuple[Array, Array, Array]:
     major, minor = pairs
     pairs.clear()
-    cupy = device.array_module(major)
     if major.size >= 2**32:
         raise GraphError(
             f"{major.size} weighted rows on one GPU; 2^32 is the most",
@@ -344,31 +382,33 @@ def _sort_with_order_on_gpu(
         )
     order = None
     if not minor_sorted:
-        order, _ = _argsort(minor, num_minor_keys, cupy)
+        order, _ = _argsort(minor, num_minor_keys)
         major = major[order]
-    by_major, offsets = _argsort(major, num_keys, cupy)
+    by_major, offsets = _argsort(major, num_keys)
     del major
     order = by_major if order is None else order[by_major]
     return offsets, minor[order], order
 
 
-def _argsort(keys: Array, num_keys: int, cupy: ArrayModule) -> tuple[Array, Array]:
+def _argsort(keys: Array, num_keys: int) -> tuple[Array, Array]:
     """Return the stable order of the keys, as uint32, and offsets by key."""
-    packed = cupy.left_shift(keys, 32, dtype=cupy.int64)
-    packed |= cupy.arange(keys.size, dtype=cupy.uint32)
+    xp = device.array_module(keys)
+    packed = xp.empty(keys.size, xp.int64)
+    device.launch(
+        "build", "pack_positions", size=keys.size, num_keys=keys.size, keys=keys, packed=packed
+    )
     packed.sort()
-    return packed.view(cupy.uint32)[::2].copy(), _find_offsets(packed, num_keys, cupy)
+    return packed.view(xp.uint32)[::2].copy(), _find_offsets(packed, num_keys)
 
 
-def _find_offsets(packed: Array, num_keys: int, cupy: ArrayModule) -> Array:
-    """Return the offsets by major key of sorted packed pairs.
-
-    A binary search per key is faster than an atomic addition per pair. `cupy.bincount` takes
-    gigabytes for millions of keys: one histogram per block.
-    """
-    keys = cupy.arange(num_keys + 1, dtype=cupy.int64)
-    keys <<= 32
-    return cupy.searchsorted(packed, keys)
+def _find_offsets(packed: Array, num_keys: int) -> Array:
+    """Return the offsets by major key of sorted packed pairs."""
+    offsets = device.array_module(packed).empty(num_keys + 1, "int64")
+    device.launch(
+        "build", "find_offsets", size=num_keys + 1,
+        num_keys=num_keys, num_pairs=packed.size, packed=packed, offsets=offsets,
+    )  # fmt: skip
+    return offsets
 
 
 def _sort_on_cpu(
@@ -386,8 +426,7 @@ def _sort_on_cpu(
         if with_order:
             order = np.lexsort((minor, major))
             return offsets, minor[order], order
-        packed = np.left_shift(major, 32, dtype=np.int64)
-        packed |= minor
+        packed = _pack_pairs([major, minor])
         packed.sort()
         return offsets, packed.astype(np.int32), None  # the low half
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64

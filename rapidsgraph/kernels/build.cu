@@ -20,6 +20,9 @@
 #ifndef order_t
 #define order_t int
 #endif
+#ifndef count_t
+#define count_t int
+#endif
 
 // is_present[name - min_name] = true for every name.
 extern "C" __global__ void mark_present(long long num_names, const name_t *names,
@@ -34,6 +37,59 @@ extern "C" __global__ void mark_present(long long num_names, const name_t *names
 extern "C" __global__ void translate(long long num_names, const name_t *names, long long min_name,
                                      const int *table, int *ids) {
   STRIDE(i, num_names) ids[i] = table[names[i] - min_name];
+}
+
+// packed[i] = major[i] << 32 | minor[i], which sorts pairs by (major, minor).
+extern "C" __global__ void pack_pairs(long long num_pairs, const int *major, const int *minor,
+                                      long long *packed) {
+  STRIDE(i, num_pairs) packed[i] = (long long)major[i] << 32 | (unsigned)minor[i];
+}
+
+// packed[i] = keys[i] << 32 | i, which sorts positions by key, stably.
+extern "C" __global__ void pack_positions(long long num_keys, const int *keys, long long *packed) {
+  STRIDE(i, num_keys) packed[i] = (long long)keys[i] << 32 | (unsigned)i;
+}
+
+// offsets[k] = number of sorted packed pairs whose major key is below k. A binary search per key
+// takes less time than an atomic addition per pair.
+extern "C" __global__ void find_offsets(long long num_keys, long long num_pairs,
+                                        const long long *packed, long long *offsets) {
+  STRIDE(key, num_keys + 1) {
+    long long start = 0, stop = num_pairs;
+    while (start < stop) {
+      const long long middle = (start + stop) / 2;
+      if (packed[middle] >> 32 < key)
+        start = middle + 1;
+      else
+        stop = middle;
+    }
+    offsets[key] = start;
+  }
+}
+
+// is_first[i] = arc i is the first from its row to its neighbor. is_first has a value more than
+// there are arcs, which is undefined.
+extern "C" __global__ void mark_first(long long num_rows, const long long *offsets,
+                                      const int *neighbors, bool *is_first) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)blockDim.x / WARP;
+  for (long long row = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; row < num_rows;
+       row += warps)
+    for (long long i = offsets[row] + lane; i < offsets[row + 1]; i += WARP)
+      is_first[i] = i == offsets[row] || neighbors[i] != neighbors[i - 1];
+}
+
+// The neighbors of the arcs to keep; num_before[i] counts those before arc i.
+extern "C" __global__ void filter_neighbors(long long num_arcs, const bool *keep,
+                                            const count_t *num_before, const int *neighbors,
+                                            int *new_neighbors) {
+  STRIDE(i, num_arcs) if (keep[i]) new_neighbors[num_before[i]] = neighbors[i];
+}
+
+// The offsets of the arcs to keep.
+extern "C" __global__ void filter_offsets(long long num_rows, const count_t *num_before,
+                                          const long long *offsets, long long *new_offsets) {
+  STRIDE(row, num_rows + 1) new_offsets[row] = num_before[offsets[row]];
 }
 
 // new_values[i] = values[order[i]].

@@ -23,6 +23,33 @@ def translate(num_names, names, min_name, table, ids):
         ids[i] = table[np.uint64(names[i] - min_name)]
 
 
+def pack_pairs(num_pairs, major, minor, packed):
+    np.left_shift(major, 32, out=packed, dtype=np.int64)
+    packed |= minor
+
+
+def pack_positions(num_keys, keys, packed):
+    np.left_shift(keys, 32, out=packed, dtype=np.int64)
+    packed |= np.arange(num_keys)
+
+
+def find_offsets(num_keys, num_pairs, packed, offsets):
+    offsets[:] = np.searchsorted(packed, np.arange(num_keys + 1) << 32)
+
+
+def mark_first(num_rows, offsets, neighbors, is_first):
+    np.not_equal(neighbors[1:], neighbors[:-1], out=is_first[1:-1])
+    is_first[offsets] = True  # the last offset is the number of arcs
+
+
+def filter_neighbors(num_arcs, keep, num_before, neighbors, new_neighbors):
+    np.compress(keep, neighbors, out=new_neighbors)
+
+
+def filter_offsets(num_rows, num_before, offsets, new_offsets):
+    new_offsets[:] = num_before[offsets]
+
+
 @parallel
 def permute(num_items, order, values, new_values):
     for i_ in prange(num_items):
