@@ -54,8 +54,15 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
     residual : float
         L1 norm of the change in the last iteration.
     """
-    graph = as_local_graph(graph, layout="csc", **FRAME_OPTIONS["pagerank"])
     value_type, max_iterations = parameters.value_type, parameters.max_iterations
+
+    def compile_ahead(_weight_type: Any) -> None:
+        if parameters.method == "auto":
+            device.compile_ahead("pagerank", "iterate", cooperative=True, value_t=value_type)
+
+    graph = as_local_graph(
+        graph, layout="csc", compile_ahead=compile_ahead, **FRAME_OPTIONS["pagerank"]
+    )
     graph.labeling.check_name_collisions("pagerank")
     if not graph.num_vertices:
         frame = graph.labeling.vertex_frame({"pagerank": graph.xp.empty(0, value_type)})

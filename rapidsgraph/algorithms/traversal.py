@@ -69,7 +69,7 @@ class TraversalResult:
 def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     """Search a graph or frame breadth-first; see `rapidsgraph.bfs`."""
     is_graph = isinstance(graph, LocalGraph)
-    graph = as_local_graph(graph)
+    graph = as_local_graph(graph, compile_ahead=lambda _: compile_search(None))
     ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS")
     bottom_up = is_graph or not graph.directed
     result = run_bfs(graph, ids, parameters.depth_limit, parameters.predecessors, bottom_up)
@@ -104,7 +104,15 @@ def float_distances(distances: Array) -> Array:
 
 def weighted_graph(edges: GraphLike) -> LocalGraph:
     """Return the storage of a graph; build one with minimum weights from a frame."""
-    return as_local_graph(edges, **FRAME_OPTIONS["sssp"])
+    return as_local_graph(edges, compile_ahead=compile_search, **FRAME_OPTIONS["sssp"])
+
+
+def compile_search(weight_type: Any) -> None:
+    """Start to compile the kernel of a search, of shortest paths if there are weights."""
+    if weight_type is None:
+        device.compile_ahead("bfs", "search", cooperative=True)
+    else:
+        device.compile_ahead("sssp", "shortest_paths", cooperative=True, weight_t=weight_type)
 
 
 def _check_and_resolve(

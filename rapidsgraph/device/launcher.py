@@ -18,6 +18,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -165,10 +166,50 @@ def constant_macros(source: str) -> tuple[str, ...]:
 # Launches
 
 
-@functools.cache
+def compile_ahead(stem: str, entry: str, /, *, cooperative: bool = False, **types: Any) -> None:
+    """Start to compile a CUDA entry in a thread while this one prepares its arguments.
+
+    Parameters
+    ----------
+    stem, entry, cooperative
+        As for `launch`.
+    **types : dtype
+        The type of each element type of the entry, such as ``value_t=numpy.float64``.
+    """
+    import cupy
+
+    device_id = cupy.cuda.Device().id
+    bound = tuple(sorted((name, C_TYPE_OF[np.dtype(kind)]) for name, kind in types.items()))
+    key = (stem, entry, bound, cooperative, device_id)
+    if key in _cuda_functions:
+        return
+
+    def compile_on_device() -> Any:
+        with cupy.cuda.Device(device_id):
+            return _compile(stem, entry, bound, cooperative)
+
+    _cuda_functions[key] = _compiler.submit(compile_on_device)
+
+
+# Compiled functions by the arguments of `_cuda_function`, or futures of them.
+_cuda_functions: dict[tuple, Any] = {}
+_compiler = ThreadPoolExecutor(4, thread_name_prefix="rapidsgraph-compiler")
+
+
 def _cuda_function(
-    stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, _device_id: int
+    stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, device_id: int
 ) -> Any:
+    key = (stem, entry, types, cooperative, device_id)
+    function = _cuda_functions.get(key)
+    if isinstance(function, Future):
+        function = function.result()
+    elif function is None:
+        function = _compile(stem, entry, types, cooperative)
+    _cuda_functions[key] = function
+    return function
+
+
+def _compile(stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool) -> Any:
     import cupy
 
     source = select_entry(cuda_source(stem), entry)

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
+import numpy as np
+
 from .. import device
 from ..device import Array, ArrayModule
 from ..errors import GraphError, WeightWarning, warn
@@ -35,6 +37,7 @@ from .vertex_names import Labeling
 
 # A `Graph`, an edge frame (see `frames.Frame`), or a `LayeredEdgeList` where a function says so.
 GraphLike: TypeAlias = Any
+CompileAhead: TypeAlias = Callable[[Any], None]  # of the type of weights, None without weights
 SelfLoops = Literal["keep", "drop"]
 
 # The estimate of a build by integer names is below MAX_BASE_BYTES + MAX_BYTES_PER_NAME per row and
@@ -298,12 +301,17 @@ def storage_of(graph: Any) -> Any:
     return graph._storage if isinstance(graph, StoredGraph) else graph
 
 
-def as_local_graph(graph: GraphLike, **options: Any) -> LocalGraph:
+def as_local_graph(
+    graph: GraphLike, *, compile_ahead: CompileAhead | None = None, **options: Any
+) -> LocalGraph:
     """Return the storage of a graph; build a graph from an edge frame.
 
     Parameters
     ----------
     graph : Graph or frame
+    compile_ahead : callable, optional
+        Called before a graph is built on a GPU with the type of its weights, or None without
+        weights, to start compiling kernels by `device.compile_ahead`.
     **options
         How to build the graph of a frame; see `build_graph`. By default, it is directed and has
         no weights.
@@ -315,11 +323,13 @@ def as_local_graph(graph: GraphLike, **options: Any) -> LocalGraph:
     """
     storage = storage_of(graph)
     if isinstance(storage, LocalGraph):
+        if compile_ahead is not None and storage.xp is not np:
+            compile_ahead(storage.built[0].weights.dtype if storage.weighted else None)
         return storage
     if isinstance(graph, StoredGraph):
         raise GraphError(graph._no_local_graph, parameter="graph")
     try:
-        return build_graph(graph, **options)
+        return build_graph(graph, compile_ahead=compile_ahead, **options)
     except GraphError as error:
         if error.parameter != "edges":
             raise
@@ -338,6 +348,7 @@ def build_graph(
     vertices: int | Vertices | None = None,
     layout: str = "csr",
     unweighted_multi_edges: MultiEdges | None = None,
+    compile_ahead: CompileAhead | None = None,
 ) -> LocalGraph:
     """Build a graph in the memory of this process.
 
@@ -349,9 +360,13 @@ def build_graph(
         The adjacency to build from the frame; the other one is derived from it on first use.
     unweighted_multi_edges : str, optional
         The policy `multi_edges` for a frame without weights.
+    compile_ahead : callable, optional
+        As for `as_local_graph`.
     """
     check_policies(directed, multi_edges, self_loops)
     columns = read_columns(edges, source, destination, weight, multi_edges)
+    if compile_ahead is not None and columns.xp is not np:
+        compile_ahead(None if columns.weights is None else columns.weights.dtype)
     if columns.weights is None and unweighted_multi_edges is not None:
         multi_edges = unweighted_multi_edges
     num_rows, xp = len(columns.sources[0]), columns.xp
