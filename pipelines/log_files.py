@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import rapidsgraph as rg
 from rapidsgraph.frames import missing_column_error
 from rapidsgraph.io.columnar_files import Parquet
-from rapidsgraph.io.tables import format_of, read_errors
+from rapidsgraph.io.inputs import open_input
+from rapidsgraph.io.tables import read_errors
 from rapidsgraph.validation import choose_weight
 
 NAMES = ("text", "numbers", "uint64")  # kinds of vertex names; uint64 does not fit in int64
@@ -61,12 +62,10 @@ def open_log_files(path: str | Path, **columns: str | None) -> LogFiles:
         or of a kind that the option cannot use.
     """
     path = Path(path).expanduser()
-    with read_errors(path):
-        if path.is_file() and format_of(path) != "parquet":
+    with open_input(path) as files, read_errors(path):
+        if files.format != "parquet":
             raise rg.GraphError(f"{path}: pipelines read Parquet only; convert the file", path=path)
-        if path.stat().st_size == 0 and path.is_file():
-            raise rg.GraphError(f"{path}: the file is empty", path=path)
-        file = Parquet(path)
+        file = Parquet(files)
     endpoints = [columns.get(end) for end in ("source", "destination")]
     columns["weight"] = choose_weight(columns.get("weight"), file.names, endpoints)
     names = {option: column for option, column in columns.items() if column is not None}

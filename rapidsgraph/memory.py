@@ -41,6 +41,7 @@ from .io.edge_files import (
     measure_text,
     read_edge_metadata,
 )
+from .io.inputs import InputFiles, open_input
 from .relational.run_memory import FRAME_BYTES, estimate_bytes, estimate_graph_bytes
 from .validation import (
     DEFAULT_WEIGHT,
@@ -48,7 +49,6 @@ from .validation import (
     check_choice,
     check_count,
     check_flag,
-    check_path,
     choose_weight,
     is_default_weight,
 )
@@ -74,7 +74,7 @@ def estimate_memory(
     Parameters
     ----------
     graph_or_path : Graph, LayeredEdgeList, edge frame, str or Path
-        Graph, edges, or a file of edges.
+        Graph, edges, or a file of edges: a path, folder, glob or URL as for `read_edges`.
     algorithm : {"pagerank", "bfs", "sssp", "connected_components", "core_number", \
 "scan", "scan_index", "structural_similarity"}
         Algorithm to run.
@@ -106,7 +106,8 @@ def estimate_memory(
     Notes
     -----
     The number of rows of a file comes from its metadata (Parquet, Matrix Market) or its size. Text
-    names are read, batch by batch, for their lengths.
+    names are read, batch by batch, for their lengths. The files of a URL are downloaded to a
+    temporary folder for this.
 
     Without `num_vertices`, the estimate assumes as many vertices as the size line of a Matrix
     Market file declares. For other input it assumes the range of integer ids, or two vertices per
@@ -292,10 +293,19 @@ def _file_stats(
     destination: str | list[str] | None,
     weight: str | None,
 ) -> EdgeStats:
-    path = Path(check_path(path))
-    weight = choose_weight_column(path, weight, source, destination)
-    rows, kind, limits = read_edge_metadata(path, source=source, destination=destination)
-    declared = declared_vertices(path)
+    with open_input(path) as files:
+        return _input_stats(files, source, destination, weight)
+
+
+def _input_stats(
+    files: InputFiles,
+    source: str | list[str] | None,
+    destination: str | list[str] | None,
+    weight: str | None,
+) -> EdgeStats:
+    weight = choose_weight_column(files, weight, source, destination)
+    rows, kind, limits = read_edge_metadata(files, source=source, destination=destination)
+    declared = declared_vertices(files)
     num_declared = None if declared is None else len(declared)
     num_columns = len(as_list(source or "source"))
     text_bytes = 0
@@ -310,12 +320,11 @@ def _file_stats(
             name_kind = "table" if limits and limits[0] else "ids"
         column = NameColumnStats(name_kind, num_names, span)
     else:
-        text_bytes, max_length = measure_text(path, source=source, destination=destination)
+        text_bytes, max_length = measure_text(files, source=source, destination=destination)
         column = NameColumnStats("arrow", 2 * rows, text_bytes=text_bytes, max_length=max_length)
     row_bytes = 16 * num_columns + (8 if weight is not None else 0)
     frame_bytes = rows * row_bytes + text_bytes
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-    num_blocks = -(-sum(file.stat().st_size for file in files) // FILE_BLOCK_BYTES)
+    num_blocks = -(-files.nbytes // FILE_BLOCK_BYTES)
     read_bytes = 2 * frame_bytes + min(2 * num_blocks * FILE_BLOCK_BYTES, 2**27) + 2**24
     frame_bytes += min(2 * frame_bytes, READER_BYTES) + 8 * (num_declared or 0)
     return EdgeStats(

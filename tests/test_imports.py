@@ -16,6 +16,7 @@ OPTIONAL = {
     "dask_cuda",
     "dask_cudf",
     "distributed",
+    "fsspec",
     "lz4",
     "matplotlib",
     "networkx",
@@ -30,7 +31,7 @@ OPTIONAL = {
     "scipy",
     "zstandard",
 }
-STANDARD = {"grp", "pwd", "resource"}  # where the platform has them
+STANDARD = {"bz2", "grp", "lzma", "pwd", "resource"}  # where the platform has them
 OWN = {
     "__main__.py": "signals are handled before anything else is imported",
     "cli/__init__.py": "the doctor imports Numba, which --help must not wait for",

@@ -142,7 +142,6 @@ def _build(
 ) -> rg.LayeredEdgeList:
     """Build a layered edge list in a folder, in which it replaces another one."""
     store_writer.check_destination(output)
-    store_writer.check_separate(output, edges)
     store, problem = cache.load_store(output)
     reasons = find_differences(store, edges, sources, options, ()) if store else {}
     layered = build_from_root(

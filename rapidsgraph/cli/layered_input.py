@@ -94,11 +94,6 @@ def check_exists(edges: Path) -> None:
         return
     if not path.exists():
         raise GraphError(f"{edges}: there is no such file or folder", path=edges)
-    if path.is_dir() and not is_store(edges) and not _has_parquet(path):
-        raise GraphError(
-            f"{edges}: the folder holds no .parquet or .pq file, and no layered edge list",
-            path=edges,
-        )
 
 
 def refuse_store(edges: Path, command: str) -> None:

@@ -275,7 +275,7 @@ def _check_result_file(path: Path | None, content: str, has_nulls: bool = False)
         raise GraphError(
             f"{path}: Matrix Market files hold edges, not {content}; {hint}", path=path, hint=hint
         )
-    if name == "text" and has_nulls:
+    if name == "snap" and has_nulls:
         raise GraphError(
             f"{path}: SNAP text cannot hold missing values; {hint}", path=path, hint=hint
         )

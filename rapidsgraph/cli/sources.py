@@ -19,6 +19,7 @@ from ..errors import GraphError, VertexTypeError
 from ..graph.local_graph import storage_of
 from ..io.columnar_files import id_type_of
 from ..io.edge_files import Table, open_table
+from ..io.inputs import Input, open_input
 from ..io.tables import (
     POSITIONAL,
     ColumnSelection,
@@ -27,7 +28,6 @@ from ..io.tables import (
     select_columns,
 )
 from ..io.text_files import INTEGER, Text
-from ..validation import check_path
 from .options import vertex_columns
 
 MAX_DIGITS = 100  # more than 64 bits in any case; Python refuses to convert thousands
@@ -54,33 +54,33 @@ def convert_root(sources: list[Source] | None, options: dict[str, Any], root: An
 
 
 def build_from_root(
-    path: Path,
+    path: Input,
     options: dict[str, Any],
     sources: list[Source] | None,
     build: Callable[[Any], Any],
 ) -> Any:
-    """Return ``build(root)``, a layered edge list of the file `path`.
+    """Return ``build(root)``, a layered edge list of the edges in `path`.
 
     The first row of a text file tells whether names are integers. If a later row has other text,
     the build fails and is repeated with text.
 
     Parameters
     ----------
-    path : Path
+    path : path or InputFiles
     options : dict
         Options of `LayeredEdgeList.build`.
     sources : list of Source, or None
         The root, as `parse_sources` returns it; None for the source of the first edge.
     build : callable
     """
-    path, labels = check_path(path), root_columns(options)
-    with read_errors(path):
-        file = open_table(path, POSITIONAL)
+    labels = root_columns(options)
+    with open_input(path) as files, read_errors(files.name):
+        file = open_table(files, POSITIONAL)
         names = (options.get(name) for name in ("source", "destination", "weight"))
-        columns = select_columns(file.names, path, *names)
+        columns = select_columns(file.names, files.name, *names)
         if sources is None:
-            sources = [(f"the first row of {path}", _first_source(file, columns, path))]
-        are_integers = _are_integers(file, columns, path, sources)
+            sources = [(f"the first row of {path}", _first_source(file, columns))]
+        are_integers = _are_integers(file, columns, sources)
     while True:
         try:
             return build(_root_name(sources, labels, are_integers))
@@ -109,15 +109,13 @@ def _root_name(
     return names[0]
 
 
-def _are_integers(
-    table: Table, columns: ColumnSelection, path: Path, sources: Sequence[Source]
-) -> list[bool]:
+def _are_integers(table: Table, columns: ColumnSelection, sources: Sequence[Source]) -> list[bool]:
     """Return for each name column whether its names are integers, as far as the file tells."""
     if not isinstance(table, Text):
         return [id_type_of(table.schema, *group) == "integer" for group in columns.groups]
     fields = table.read_first_row(columns.ids)
     if fields is None:
-        raise _no_edges(path)
+        raise _no_edges(table)
     row = dict(zip(columns.ids, fields))
     roots = [fields for _, fields in sources if len(fields) == len(columns.groups)]
     return [
@@ -127,21 +125,23 @@ def _are_integers(
     ]
 
 
-def _first_source(table: Table, columns: ColumnSelection, path: Path) -> list[Any]:
+def _first_source(table: Table, columns: ColumnSelection) -> list[Any]:
     """Return the names of the source of the first edge."""
     fields: list[Any] | None
     if isinstance(table, Text):
         fields = table.read_first_row(columns.sources)
     else:
-        rows = check_table(table.read_first_row(columns.sources), path, [])
+        rows = check_table(table.read_first_row(columns.sources), table, [])
         fields = [rows[name][0].as_py() for name in columns.sources] if len(rows) else None
     if fields is None:
-        raise _no_edges(path)
+        raise _no_edges(table)
     return fields
 
 
-def _no_edges(path: Path) -> GraphError:
-    return GraphError(f"{path}: there are no edges, so there is no source vertex", path=path)
+def _no_edges(table: Table) -> GraphError:
+    return GraphError(
+        f"{table.files}: there are no edges, so there is no source vertex", path=table.files.name
+    )
 
 
 def _is_integer(text: object) -> bool:
@@ -183,16 +183,16 @@ def parse_sources(
     return sources + (_read_sources(path.expanduser(), columns) if path else [])
 
 
-def _read_sources(path: Path, columns: Sequence[str]) -> list[Source]:
+def _read_sources(path: Input, columns: Sequence[str]) -> list[Source]:
     """Return the vertices in the rows of a table."""
-    with read_errors(path):
-        table = open_table(path, columns)
+    with open_input(path) as files, read_errors(files.name):
+        table = open_table(files, columns)
         missing = [name for name in columns if table.names.count(name) != 1]
         if missing:
             raise GraphError(
-                f"{path}: there must be one column {missing[0]!r}; the columns are "
+                f"{files}: there must be one column {missing[0]!r}; the columns are "
                 f"{', '.join(table.names)}",
-                path=path,
+                path=files.name,
                 column=missing[0],
             )
         rows: list[Source] = []
@@ -200,18 +200,19 @@ def _read_sources(path: Path, columns: Sequence[str]) -> list[Source]:
             indices = [table.names.index(name) for name in columns]
             lines = itertools.islice(table.rows(), table.header_rows, None)
             for row, (line, fields) in enumerate(lines):
-                where = f"{path}, line {line}"
                 if len(fields) != len(table.names):
+                    name, line = table.locate(line)
                     raise GraphError(
-                        f"{where}: the number of fields is {len(fields)}, not {len(table.names)}",
-                        path=path,
+                        f"{name}, line {line}: the number of fields is {len(fields)}, not "
+                        f"{len(table.names)}",
+                        path=name,
                         row=row,
                     )
-                rows.append((where, [fields[index] for index in indices]))
+                rows.append((f"{files}, line {line}", [fields[index] for index in indices]))
         else:
-            names = check_table(table.read([[name] for name in columns], []), path, [])
+            names = check_table(table.read([[name] for name in columns], []), table, [])
             values = zip(*(names[name].to_pylist() for name in columns), strict=True)
-            rows = [(f"{path}, row {row}", list(fields)) for row, fields in enumerate(values)]
+            rows = [(f"{files}, row {row}", list(fields)) for row, fields in enumerate(values)]
     if not rows:
         raise GraphError(f"{path}: the table has no rows", path=path)
     return rows

@@ -7,7 +7,6 @@ import itertools
 import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from .. import device
 from ..errors import GraphError, InsufficientMemoryError
 from .arrow_metadata import MAGIC, BatchSize, batch_sizes
+from .inputs import InputFile, InputFiles, Name
 from .tables import EdgeMetadata, damaged_error, is_plain_number, read_errors
 
 BATCH_ROWS = 2**16  # of a Parquet file that is scanned
@@ -31,26 +31,41 @@ def id_type_of(schema: Any, *names: str) -> str:
 
 
 class Parquet:
-    """A Parquet file, or all Parquet files in and below a folder.
+    """One or several Parquet files with the same columns.
 
     Attributes
     ----------
+    files : InputFiles
     paths : list of str
     names : list of str
         Names of the columns.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, files: InputFiles) -> None:
         import pyarrow.dataset
 
-        self.paths = [str(path)]
-        if path.is_dir():
-            files = [each for each in path.rglob("*") if each.suffix in (".parquet", ".pq")]
-            self.paths = sorted(str(each) for each in files if each.name[0] not in "._")
-        if not self.paths:
-            raise GraphError(f"{path}: the folder holds no .parquet or .pq file", path=path)
+        self.files, self.paths = files, [str(each.path) for each in files.files]
         self.dataset = pyarrow.dataset.dataset(self.paths, format="parquet")
+        if len(self.paths) > 1:
+            schema = self._common_schema()
+            if schema != self.dataset.schema:
+                self.dataset = pyarrow.dataset.dataset(self.paths, schema, format="parquet")
         self.names = self.dataset.schema.names
+
+    def _common_schema(self) -> Any:
+        """Return the schema of all files; raise GraphError that names a file with other columns."""
+        names = [each.name for each in self.files.files]
+        common: Any = None
+        for name, fragment in zip(names, self.dataset.get_fragments(), strict=True):
+            with read_errors(name):
+                schema = fragment.physical_schema.remove_metadata()
+                common = merge_schemas(common, schema, name, names[0])
+        return common
+
+    def locate_row(self, row: int) -> tuple[Name, int]:
+        """Return the name of the file that has a row, and the row's number there."""
+        counts = (each.count_rows() for each in self.dataset.get_fragments())
+        return locate_row(self.files, counts, row)
 
     @property
     def schema(self) -> Any:
@@ -59,8 +74,15 @@ class Parquet:
 
     def read(self, groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> Any:
         """Read columns of names and of numbers into an Arrow table."""
-        table = self.dataset.to_table(columns=_columns(groups, numbers))
-        table.validate(full=True)
+        columns = _columns(groups, numbers)
+        try:
+            table = self.dataset.to_table(columns=columns)
+            table.validate(full=True)
+        except Exception:
+            for file, fragment in zip(self.files.files, self.dataset.get_fragments()):
+                with read_errors(file.name):  # says which file is damaged
+                    fragment.to_table(self.schema, columns=columns).validate(full=True)
+            raise
         return table
 
     def read_first_row(self, columns: Sequence[str]) -> Any:
@@ -81,7 +103,7 @@ class Parquet:
         lows: list[Any] = []
         highs: list[Any] = []
         id_type = id_type_of(self.schema, source, destination)
-        for path in self.paths:
+        for path, name in ((each.path, each.name) for each in self.files.files):
             metadata = pyarrow.parquet.read_metadata(path)
             num_rows += metadata.num_rows
             for index in range(metadata.num_columns if id_type == "integer" else 0):
@@ -92,7 +114,7 @@ class Parquet:
                     column = group.column(index)
                     if column.physical_type != declared.physical_type:
                         # PyArrow aborts the process on the statistics of such a column.
-                        raise damaged_error(path, f"column {declared.path!r} has two types")
+                        raise damaged_error(name, f"column {declared.path!r} has two types")
                     if column.num_values:
                         is_recorded = column.is_stats_set and column.statistics.has_min_max
                         lows.append(column.statistics.min if is_recorded else None)
@@ -106,49 +128,33 @@ class Parquet:
 
 
 class Arrow:
-    """An Arrow IPC file (also called Feather) or stream.
+    """One or several Arrow IPC files (also called Feather) or streams with the same columns.
 
     Attributes
     ----------
-    path : Path
+    files : InputFiles
     schema : pyarrow.Schema
     names : list of str
         Names of the columns.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.names: list[str] = []
-        with self._open() as batches:
-            self.schema = batches.schema
+    def __init__(self, files: InputFiles) -> None:
+        self.files = files
+        self._readers = [ArrowReader(each) for each in files.files]
+        self.schema: Any = None
+        for reader in self._readers:
+            self.schema = merge_schemas(
+                self.schema, reader.schema, reader.name, files.files[0].name
+            )
         self.names = self.schema.names
 
-    @contextlib.contextmanager
-    def _open(self, columns: Sequence[str] = ()) -> Iterator[Any]:
-        import pyarrow
-
-        with pyarrow.memory_map(os.fsencode(self.path)) as file:
-            is_file = file.read(6) == MAGIC
-            if not is_file and file.size() > 8:
-                file.seek(file.size() - 8)
-                if file.read(8) != END_OF_STREAM:  # a truncated stream
-                    raise damaged_error(self.path, "its end is missing")
-            file.seek(0)
-            fields = [self.names.index(name) for name in columns] or None
-            options = pyarrow.ipc.IpcReadOptions(included_fields=fields)
-            open_batches = pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream
-            with open_batches(file, options=options) as batches:
-                yield batches
+    def locate_row(self, row: int) -> tuple[Name, int]:
+        """Return the name of the file that has a row, and the row's number there."""
+        return locate_row(self.files, map(ArrowReader.count_rows, self._readers), row)
 
     def batch_sizes(self, columns: Sequence[str]) -> list[BatchSize]:
         """Return the sizes of all batches without decompressing them."""
-        import pyarrow
-
-        with pyarrow.memory_map(os.fsencode(self.path)) as file, read_errors(self.path):
-            try:
-                return [*batch_sizes(memoryview(file.read_buffer()), self.schema, columns)]
-            except (ValueError, struct.error) as error:
-                raise damaged_error(self.path, error) from error
+        return [each for reader in self._readers for each in reader.batch_sizes(columns)]
 
     def read(self, groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> Any:
         """Read columns of names and of numbers into an Arrow table.
@@ -158,15 +164,18 @@ class Arrow:
         InsufficientMemoryError
             The decompressed columns do not fit.
         """
+        import pyarrow
+
         columns = _columns(groups, numbers)
         needed = sum(nbytes for _, _, nbytes in self.batch_sizes(columns))
         free = device.free_memory(np)
         if needed > free:
-            raise InsufficientMemoryError(f"{self.path}: reading it", needed, free, "in memory")
-        with self._open(columns) as batches:
-            table = batches.read_all().select(columns)
-        table.validate(full=True)  # or a damaged offset would be followed
-        return table
+            raise InsufficientMemoryError(f"{self.files}: reading it", needed, free, "in memory")
+        tables = [reader.read(columns) for reader in self._readers]
+        if len(tables) == 1:
+            return tables[0]
+        schema = pyarrow.schema([self.schema.field(name) for name in columns])
+        return pyarrow.concat_tables(table.cast(schema) for table in tables)
 
     def read_first_row(self, columns: Sequence[str]) -> Any:
         """Return an Arrow table of the first row, or of none."""
@@ -184,34 +193,133 @@ class Arrow:
         GraphError
             The contents are damaged.
         InsufficientMemoryError
-            A decompressed batch and all dictionaries take more than `limit` bytes.
+            A decompressed batch and all dictionaries of its file take more than `limit` bytes.
         """
+        import pyarrow
+
+        schema = pyarrow.schema([self.schema.field(name) for name in columns])
+        for reader in self._readers:
+            for batch in reader.record_batches(columns, limit):
+                yield batch if batch.schema == schema else batch.cast(schema)
+
+    def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
+        """Return the number of rows and the type of ids; the range of ids is not recorded."""
+        num_rows = sum(map(ArrowReader.count_rows, self._readers))
+        return EdgeMetadata(num_rows, id_type_of(self.schema, source, destination), None)
+
+    def measure_text(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return the size of the text in some columns; reads them batch by batch."""
+        return _measure_text(self.record_batches(names, 2**63))
+
+
+class ArrowReader:
+    """Read one Arrow IPC file or stream."""
+
+    def __init__(self, file: InputFile) -> None:
+        self.path, self.name = file.path, file.name
+        with read_errors(self.name), self._open() as batches:
+            self.schema = batches.schema
+
+    @contextlib.contextmanager
+    def _open(self, columns: Sequence[str] = ()) -> Iterator[Any]:
+        import pyarrow
+
+        with pyarrow.memory_map(os.fsencode(self.path)) as file:
+            is_file = file.read(6) == MAGIC
+            if not is_file and file.size() > 8:
+                file.seek(file.size() - 8)
+                if file.read(8) != END_OF_STREAM:  # a truncated stream
+                    raise damaged_error(self.name, "its end is missing")
+            file.seek(0)
+            fields = [self.schema.names.index(name) for name in columns] or None
+            options = pyarrow.ipc.IpcReadOptions(included_fields=fields)
+            open_batches = pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream
+            with open_batches(file, options=options) as batches:
+                yield batches
+
+    def batch_sizes(self, columns: Sequence[str]) -> list[BatchSize]:
+        """Return the sizes of all batches without decompressing them."""
+        import pyarrow
+
+        with pyarrow.memory_map(os.fsencode(self.path)) as file, read_errors(self.name):
+            try:
+                return [*batch_sizes(memoryview(file.read_buffer()), self.schema, columns)]
+            except (ValueError, struct.error) as error:
+                raise damaged_error(self.name, error) from error
+
+    def count_rows(self) -> int:
+        """Return the number of rows."""
+        return sum(rows for is_dictionary, rows, _ in self.batch_sizes([]) if not is_dictionary)
+
+    def read(self, columns: Sequence[str]) -> Any:
+        """Read columns into an Arrow table."""
+        with read_errors(self.name), self._open(columns) as batches:
+            table = batches.read_all().select(columns)
+            table.validate(full=True)  # or a damaged offset would be followed
+        return table
+
+    def record_batches(self, columns: Sequence[str], limit: int) -> Iterator[Any]:
+        """Yield the record batches with these columns only; see `Arrow.record_batches`."""
         sizes = self.batch_sizes(columns)
         dictionaries = sum(nbytes for is_dictionary, _, nbytes in sizes if is_dictionary)
         for is_dictionary, num_rows, nbytes in sizes:
             needed = dictionaries + (0 if is_dictionary else nbytes)
             if needed > limit:
                 raise InsufficientMemoryError(
-                    f"{self.path}: reading a compressed batch of {num_rows:,} rows",
+                    f"{self.name}: reading a compressed batch of {num_rows:,} rows",
                     2 * needed,
                     2 * limit,
                     "memory_limit",
                 )
-        with self._open(columns) as reader:
+        with read_errors(self.name), self._open(columns) as reader:
             for batch in _iterate(reader):
                 batch = batch.select(columns)
                 batch.validate(full=True)
                 yield batch
 
-    def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
-        """Return the number of rows and the type of ids; the range of ids is not recorded."""
-        num_rows = sum(rows for is_dictionary, rows, _ in self.batch_sizes([]) if not is_dictionary)
-        return EdgeMetadata(num_rows, id_type_of(self.schema, source, destination), None)
 
-    def measure_text(self, names: Sequence[str]) -> tuple[int, int]:
-        """Return the size of the text in some columns; reads them batch by batch."""
-        with self._open(names) as reader:
-            return _measure_text(_iterate(reader))
+def merge_schemas(common: Any, schema: Any, name: Name, first_name: Name) -> Any:
+    """Return a schema for a file of `schema` and the files before it, whose schema is `common`.
+
+    Integers of different sizes, and numbers, have a common type.
+
+    Raises
+    ------
+    GraphError
+        The file has other columns than the first, or a column of another type.
+    """
+    import pyarrow as pa
+
+    if common is None or schema.equals(common):
+        return schema
+    if sorted(schema.names) != sorted(common.names):
+        raise GraphError(
+            f"{name}: its columns are {', '.join(schema.names)}, and those of {first_name} are "
+            f"{', '.join(common.names)}; all files of an input must have the same columns",
+            path=name,
+        )
+    try:
+        return pa.unify_schemas([common, schema], promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise GraphError(
+            f"{name}: a column has another type than in {first_name} ({reason}); write all files "
+            "with the same types",
+            path=name,
+        ) from error
+
+
+def locate_row(files: InputFiles, counts: Iterable[int], row: int) -> tuple[Name, int]:
+    """Return the name of the file that has a row, and the row's number there.
+
+    `counts` are the numbers of rows of the files.
+    """
+    if len(files.files) > 1:
+        for file, count in zip(files.files, counts):
+            if row < count:
+                return file.name, row
+            row -= count
+    return files.name, row
 
 
 def _iterate(reader: Any) -> Iterator[Any]:

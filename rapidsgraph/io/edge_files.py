@@ -3,21 +3,21 @@
 ======================================== ====================================================
 ``.csv`` ``.tsv``                        a header, or none if the first row starts with two integers
 ``.txt`` ``.edges`` ``.el``              SNAP text: fields between blanks, ``#`` and ``%`` comments
+``.jsonl`` ``.ndjson``                   JSON Lines: one object per line
 ``.mtx``                                 Matrix Market coordinates; ids start at 1
-``.parquet`` ``.pq``                     one file, or a folder of them
+``.parquet`` ``.pq``                     Parquet
 ``.feather`` ``.arrow`` ``.ipc``         Arrow's file format, or its stream format
 ======================================== ====================================================
 
-Text may be compressed: ``.gz`` follows the ending. Frame libraries and PyArrow are imported on
-first use.
+Text may be compressed: ``.gz``, ``.bz2``, ``.zst`` or ``.xz`` follows the ending. Frame libraries
+and PyArrow are imported on first use.
 """
 
 from __future__ import annotations
 
 import functools
-import os
-from collections.abc import Collection, Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,18 +28,19 @@ from ..frames import Frame
 from ..validation import (
     DEFAULT_WEIGHT,
     as_list,
-    check_path,
     choose_weight,
     is_default_weight,
     suggest_parameters,
 )
 from .columnar_files import Arrow, Parquet
+from .formats import Format
+from .inputs import Input, InputFiles, open_input
+from .json_lines import JsonLines
 from .matrix_market import Matrix
 from .tables import (
     POSITIONAL,
     EdgeMetadata,
     check_table,
-    format_of,
     read_errors,
     select_columns,
     weight_errors,
@@ -54,19 +55,23 @@ CSV_CALLS = {  # options of other readers: here, formats are detected
 
 @functools.partial(suggest_parameters, other_calls=CSV_CALLS)
 def read_edges(
-    path: str | os.PathLike[str],
+    path: Input,
     *,
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
     weight: str | None = DEFAULT_WEIGHT,
+    format: Format | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     device: Device = "auto",
 ) -> Frame:
     r"""Read an edge list into a frame.
 
     Parameters
     ----------
-    path : str or path
-        A file, or a folder of Parquet files.
+    path : str, path or file object
+        A file, a folder, a glob such as ``"edges-*.parquet"``, a URL such as
+        ``"s3://bucket/edges.parquet"`` or ``"https://..."``, or an open binary or text file, which
+        is read from its position.
     source, destination : str or list of str, optional
         Columns of the vertex names of sources and destinations, by default ``"source"`` and
         ``"destination"``. Lists if several columns form a name. A file without a header has
@@ -74,6 +79,11 @@ def read_edges(
     weight : str or None, default "weight"
         Column of weights. The column `weight` is read if it exists; any other one must exist. None
         reads no weights.
+    format : {"csv", "tsv", "snap", "jsonl", "mtx", "parquet", "arrow"}, optional
+        Format of the input. By default the ending of the name determines it; an open file without
+        a name needs it, unless it is Parquet, Arrow or Matrix Market.
+    storage_options : mapping, optional
+        Options of the file system of a URL, such as credentials, as in pandas.
     device : {"auto", "cpu", "gpu"}
         Device of the frame. ``"auto"`` is the GPU if one works.
 
@@ -87,17 +97,26 @@ def read_edges(
     ------
     GraphError
         If the file is missing, empty, damaged or of an unknown ending; a column is missing, has
-        missing values, or is a weight and not a number. The message gives the line of a text file,
-        counted from 1, or the row, counted from 0.
+        missing values, or is a weight and not a number; the files of a folder or glob differ in
+        format or columns; or a package for a URL is missing. The message gives the file, and the
+        line of a text file, counted from 1, or the row, counted from 0.
     GpuUnavailableError
         If ``device="gpu"`` and no GPU works.
 
     Notes
     -----
     Only the required columns are read. In text, names are int64 if all of them are integers, quoted
-    or not, and strings otherwise; weights are float64. Ids of a Matrix Market file are unchanged
-    and start at 1; `read_vertices` also returns those without edges:
+    or not, and strings otherwise; weights are float64. The same holds for JSON Lines, whose columns
+    are the keys of the first objects. Ids of a Matrix Market file are unchanged and start at 1;
+    `read_vertices` also returns those without edges:
     ``rg.Graph(rg.read_edges(path), vertices=rg.read_vertices(path))``.
+
+    Files of a folder, below it, or of a glob are read in sorted order, as one table. In a folder,
+    names that begin with ``.`` or ``_`` and unknown endings are ignored.
+
+    Text may be compressed (``.gz``, ``.bz2``, ``.zst``, ``.xz``), an open file too. A URL is
+    downloaded, and an open file copied, to a temporary folder (``TMPDIR``) first; URLs require
+    fsspec and the package of their protocol, such as s3fs, gcsfs or aiohttp.
 
     Examples
     --------
@@ -108,25 +127,31 @@ def read_edges(
       source destination  weight
     0    Ulm       Aalen    70.0
     1  Aalen         Ulm    72.0
+
+    >>> import io
+    >>> print(rg.read_edges(io.BytesIO(b"1,2\n2,3\n"), format="csv", device="cpu"))
+       source  destination
+    0       1            2
+    1       2            3
     """
-    file_path, device = check_path(path), devices.choose(device)
-    with read_errors(file_path):
-        file = open_table(file_path, POSITIONAL)
-        columns = select_columns(file.names, file_path, source, destination, weight)
+    device = devices.choose(device)
+    with open_input(path, format, storage_options) as files, read_errors(files.name):
+        file = open_table(files, POSITIONAL)
+        columns = select_columns(file.names, files.name, source, destination, weight)
         with weight_errors(columns.weights):
             return _read_frame(
-                file, file_path, columns.groups, columns.ids, columns.weights, device, columns.names
+                file, columns.groups, columns.ids, columns.weights, device, columns.names
             )
 
 
 def read_vertex_values(
-    path: str | os.PathLike[str], *, names: Sequence[str] = ("vertex",), device: Device = "auto"
+    path: Input, *, names: Sequence[str] = ("vertex",), device: Device = "auto"
 ) -> Frame:
     """Read a number for each of some vertices, such as start values or a personalization.
 
     Parameters
     ----------
-    path : str or path
+    path : str, path or file object
         As in `read_edges`, except Matrix Market files. The columns are `names` and one of numbers,
         which may have any name. A file without a header has them in this order.
     names : sequence of str
@@ -144,29 +169,31 @@ def read_vertex_values(
     GraphError
         As in `read_edges`, or if the columns differ from these.
     """
-    file_path, names, device = check_path(path), list(names), devices.choose(device)
-    with read_errors(file_path):
-        if file_path.is_file() and format_of(file_path) == "mtx":
+    names, device = list(names), devices.choose(device)
+    with open_input(path) as files, read_errors(files.name):
+        if files.format == "mtx":
             raise GraphError(
-                f"{file_path}: a Matrix Market file holds edges, not values of vertices",
-                path=file_path,
+                f"{files}: a Matrix Market file holds edges, not values of vertices",
+                path=files.name,
             )
-        file = open_table(file_path, [*names, "value"])
+        file = open_table(files, [*names, "value"])
         others = [name for name in file.names if name not in names]
         if len(file.names) != len(names) + 1 or len(others) != 1:
             raise GraphError(
-                f"{file_path}: the columns must be {', '.join(names)} and one of numbers; they are "
+                f"{files}: the columns must be {', '.join(names)} and one of numbers; they are "
                 f"{', '.join(file.names)}",
-                path=file_path,
+                path=files.name,
             )
-        return _read_frame(file, file_path, [[name] for name in names], names, others, device)
+        return _read_frame(file, [[name] for name in names], names, others, device)
 
 
 @functools.partial(suggest_parameters, other_calls=CSV_CALLS)
 def read_vertices(
-    path: str | os.PathLike[str],
+    path: Input,
     *,
     names: Sequence[str] = ("vertex",),
+    format: Format | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     device: Device = "auto",
     text_columns: Collection[str] = (),
 ) -> Frame:
@@ -174,12 +201,16 @@ def read_vertices(
 
     Parameters
     ----------
-    path : str or path
+    path : str, path or file object
         A table as in `read_edges` with the columns `names`, and others that are ignored; or a
         Matrix Market file, whose size line declares the vertices.
     names : sequence of str
         Columns that name a vertex. SNAP text has them in this order, unless a comment before the
         first row names its columns.
+    format : {"csv", "tsv", "snap", "jsonl", "mtx", "parquet", "arrow"}, optional
+        Format of the input, as in `read_edges`.
+    storage_options : mapping, optional
+        Options of the file system of a URL, as in `read_edges`.
     device : {"auto", "cpu", "gpu"}
         Device of the frame.
     text_columns : collection of str
@@ -206,53 +237,51 @@ def read_vertices(
     1       2
     2       3
     """
-    file_path, names, device = check_path(path), list(names), devices.choose(device)
-    with read_errors(file_path):
-        file = open_table(file_path, names)
+    names, device = list(names), devices.choose(device)
+    with open_input(path, format, storage_options) as files, read_errors(files.name):
+        file = open_table(files, names)
         if isinstance(file, Matrix):
             if len(names) > 1:
                 raise GraphError(
-                    f"{file_path}: a Matrix Market file names vertices by one integer, and "
+                    f"{files}: a Matrix Market file names vertices by one integer, and "
                     f"{len(names)} columns name them here",
-                    path=file_path,
+                    path=files.name,
                 )
             return _vertex_frame(names[0], file.vertices, device)
         for name in names:
             if file.names.count(name) != 1:
                 raise MissingColumnError(
-                    f"{file_path}: there must be one column {name!r}; the columns are "
+                    f"{files}: there must be one column {name!r}; the columns are "
                     f"{', '.join(file.names)}",
-                    path=file_path,
+                    path=files.name,
                     column=name,
                     columns=file.names,
                 )
         if isinstance(file, Text):
             file.text_columns = frozenset(text_columns)
-        return _read_frame(file, file_path, [[name] for name in names], names, [], device)
+        return _read_frame(file, [[name] for name in names], names, [], device)
 
 
-def open_table(path: Path, positional: Sequence[str]) -> Table:
-    """Open a file, or a folder of Parquet files, with the reader of its format.
+def open_table(files: InputFiles, positional: Sequence[str]) -> Table:
+    """Open files with the reader of their format.
 
     Parameters
     ----------
-    path : Path
+    files : InputFiles
     positional : sequence of str
-        Names of the first columns of a text file without a header.
+        Names of the first columns of text files without a header.
 
     Returns
     -------
-    Parquet, Arrow, Text or Matrix
+    Parquet, Arrow, Text, JsonLines or Matrix
     """
-    size = path.stat().st_size  # a missing file is reported before an unknown ending
-    name = "parquet" if path.is_dir() else format_of(path)
-    if size == 0:
-        raise GraphError(f"{path}: the file is empty", path=path)
-    if name == "parquet":
-        return Parquet(path)
-    if name == "arrow":
-        return Arrow(path)
-    return Matrix(path) if name == "mtx" else Text(path, name, positional)
+    if files.format == "parquet":
+        return Parquet(files)
+    if files.format == "arrow":
+        return Arrow(files)
+    if files.format == "mtx":
+        return Matrix(files)
+    return (JsonLines if files.format == "jsonl" else Text)(files, positional)
 
 
 def _vertex_frame(name: str, vertices: range, device: Device) -> Frame:
@@ -267,7 +296,7 @@ def _vertex_frame(name: str, vertices: range, device: Device) -> Frame:
     return library.DataFrame({name: np.arange(vertices.start, vertices.stop)})
 
 
-def declared_vertices(path: str | os.PathLike[str]) -> range | None:
+def declared_vertices(path: Input) -> range | None:
     """Return all vertices that an edge file declares, with or without edges.
 
     Returns
@@ -280,23 +309,18 @@ def declared_vertices(path: str | os.PathLike[str]) -> range | None:
     GraphError
         As in `read_edges`, or more vertices than a graph can have.
     """
-    file_path = check_path(path)
-    with read_errors(file_path):
-        if file_path.is_dir() or format_of(file_path) != "mtx":
-            return None
-        file = open_table(file_path, POSITIONAL)
-        return file.vertices if isinstance(file, Matrix) else None
+    with open_input(path) as files, read_errors(files.name):
+        return Matrix(files).vertices if files.format == "mtx" else None
 
 
-def column_names(path: str | os.PathLike[str]) -> list[str]:
+def column_names(path: Input) -> list[str]:
     """Return the names of the columns of an edge file."""
-    file_path = check_path(path)
-    with read_errors(file_path):
-        return open_table(file_path, POSITIONAL).names
+    with open_input(path) as files, read_errors(files.name):
+        return open_table(files, POSITIONAL).names
 
 
 def choose_weight_column(
-    path: str | os.PathLike[str],
+    path: Input,
     weight: str | None,
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
@@ -312,7 +336,7 @@ def choose_weight_column(
 
 
 def read_edge_metadata(
-    path: str | os.PathLike[str],
+    path: Input,
     *,
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
@@ -321,15 +345,14 @@ def read_edge_metadata(
 
     Parameters and errors are those of `read_edges`.
     """
-    file_path = check_path(path)
-    with read_errors(file_path):
-        file = open_table(file_path, POSITIONAL)
-        columns = select_columns(file.names, file_path, source, destination)
+    with open_input(path) as files, read_errors(files.name):
+        file = open_table(files, POSITIONAL)
+        columns = select_columns(file.names, files.name, source, destination)
         return file.edge_metadata(columns.sources[0], columns.destinations[0])
 
 
 def measure_text(
-    path: str | os.PathLike[str],
+    path: Input,
     *,
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
@@ -339,15 +362,13 @@ def measure_text(
     Both are upper bounds: the columns of Parquet and Arrow files are read batch by batch; of other
     text they are the bytes of the file, uncompressed, and of its longest line.
     """
-    file_path = check_path(path)
-    with read_errors(file_path):
-        file = open_table(file_path, POSITIONAL)
-        return file.measure_text(select_columns(file.names, file_path, source, destination).ids)
+    with open_input(path) as files, read_errors(files.name):
+        file = open_table(files, POSITIONAL)
+        return file.measure_text(select_columns(file.names, files.name, source, destination).ids)
 
 
 def _read_frame(
     file: Table,
-    path: Path,
     groups: Sequence[Sequence[str]],
     ids: Sequence[str],
     numbers: Sequence[str],
@@ -365,11 +386,12 @@ def _read_frame(
             frame = cudf.read_parquet(file.paths, columns=columns)[columns]
         except (RuntimeError, OverflowError) as error:
             raise GraphError(
-                f"{path}: cuDF cannot read it; it may be damaged ({error})", path=path
+                f"{file.files}: cuDF cannot read it; it may be damaged ({error})",
+                path=file.files.name,
             ) from error
         frame.columns = names or columns
         return frame
-    table = check_table(file.read(groups, numbers).select(columns), path, numbers)
+    table = check_table(file.read(groups, numbers).select(columns), file, numbers)
     table = table.rename_columns(names or columns)
     pa.default_memory_pool().release_unused()  # buffers of the decoder
     if device == "gpu":

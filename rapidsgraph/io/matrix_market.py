@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..errors import GraphError
 from ..validation import check_vertex_count
+from .inputs import InputFiles
 from .tables import EdgeMetadata
 from .text_files import INTEGER, Text
 
@@ -34,8 +34,8 @@ class Matrix(Text):
         Whether an entry (i, j) also represents (j, i).
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.kind = path, "mtx"
+    def __init__(self, files: InputFiles) -> None:
+        self.files, self.kind = files, files.format
         with self._open() as file:
             banner = next(self._lines(file), b"").decode(errors="replace").lower().split()
         if banner[:2] != ["%%matrixmarket", "matrix"] or len(banner) != 5:
@@ -69,7 +69,7 @@ class Matrix(Text):
     @property
     def vertices(self) -> range:
         """Return all vertices, with or without edges; GraphError if they exceed the maximum."""
-        check_vertex_count(self.size, f"{self.path}, line {self._size_line}: ")
+        check_vertex_count(self.size, f"{self.files}, line {self._size_line}: ")
         return range(1, self.size + 1)
 
     def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
@@ -100,9 +100,9 @@ class Matrix(Text):
         """Raise GraphError unless there are as many entries as the size line declares."""
         if num_entries != self.num_entries:
             raise GraphError(
-                f"{self.path}: there are {num_entries} entries, but the size line declares "
+                f"{self.files}: there are {num_entries} entries, but the size line declares "
                 f"{self.num_entries}; the file is truncated or damaged",
-                path=self.path,
+                path=self.files.name,
             )
 
     def _find_problem(self, name: str, value: str, must_be_number: bool) -> str | None:

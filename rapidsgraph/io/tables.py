@@ -1,4 +1,4 @@
-"""Formats, errors and the selection of columns, for the readers of all formats."""
+"""Errors and the selection of columns, for the readers of all formats."""
 
 from __future__ import annotations
 
@@ -8,29 +8,15 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .. import frames
 from ..atomic import is_no_space
 from ..errors import GraphError, MissingColumnError
 from ..validation import DEFAULT_WEIGHT, FILE_WEIGHT_HINT, as_list, choose_weight
+from .formats import FORMATS, split_endings
 
 POSITIONAL = ["source", "destination", "weight"]  # columns of a file without a header
-
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".txt": "text",
-    ".edges": "text",
-    ".el": "text",
-    ".mtx": "mtx",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "arrow",
-    ".arrow": "arrow",
-    ".ipc": "arrow",
-}
-DELIMITERS = {"csv": ",", "tsv": "\t", "text": " ", "mtx": " "}
 
 
 class EdgeMetadata(NamedTuple):
@@ -54,36 +40,8 @@ class EdgeMetadata(NamedTuple):
     id_range: tuple[int, int] | None
 
 
-def format_of(path: Path) -> str:
-    """Return csv, tsv, text, mtx, parquet or arrow, by the ending of `path`.
-
-    Raises
-    ------
-    GraphError
-        If the ending is unknown, or ``.gz`` follows that of a format with compression of its own.
-    """
-    is_gzipped = path.suffix.lower() == ".gz"
-    ending = (Path(path.stem) if is_gzipped else path).suffix.lower()
-    name = FORMATS.get(ending)
-    if name is None:
-        text = [each for each in FORMATS if FORMATS[each] in DELIMITERS]
-        raise GraphError(
-            f"{path}: the ending {ending!r} is not known; try {' '.join(FORMATS)}, and .gz "
-            f"after {' '.join(text)}",
-            path=path,
-            value=ending,
-        )
-    if is_gzipped and name not in DELIMITERS:
-        raise GraphError(
-            f"{path}: {ending} has its own compression and cannot be in .gz",
-            path=path,
-            value=ending,
-        )
-    return name
-
-
 @contextlib.contextmanager
-def read_errors(path: Path) -> Iterator[None]:
+def read_errors(path: str | Path) -> Iterator[None]:
     """Convert the errors of readers about missing and damaged files into a GraphError."""
     try:
         yield
@@ -103,10 +61,10 @@ def read_errors(path: Path) -> Iterator[None]:
         raise damaged_error(path, error) from error
     except (EOFError, zlib.error) as error:
         raise GraphError(
-            f"{path}: the gzip data are truncated or damaged ({error})", path=path
+            f"{path}: the compressed data are truncated or damaged ({error})", path=path
         ) from error
     except UnicodeDecodeError as error:
-        file_format = FORMATS.get(Path(path).suffix.lower())
+        file_format = FORMATS.get(split_endings(path)[0])
         if Path(path).is_dir() or file_format in ("parquet", "arrow"):
             raise damaged_error(path, error) from error
         raise GraphError(
@@ -125,7 +83,8 @@ def read_errors(path: Path) -> Iterator[None]:
     except Exception as error:
         import pyarrow
 
-        if not isinstance(error, pyarrow.ArrowException):
+        is_lzma = type(error).__name__ == "LZMAError"  # of a module that Python may lack
+        if not is_lzma and not isinstance(error, pyarrow.ArrowException):
             raise
         raise damaged_error(path, error) from error
 
@@ -134,6 +93,15 @@ def damaged_error(path: str | Path, reason: object) -> GraphError:
     """Return the error for a file whose contents do not match its ending."""
     reason = (str(reason) or type(reason).__name__).splitlines()[0]
     return GraphError(f"{path}: truncated, damaged or of another format ({reason})", path=path)
+
+
+class Table(Protocol):
+    """What `check_table` needs of a reader: Parquet, Arrow or Text."""
+
+    files: Any
+
+    def locate_row(self, row: int) -> tuple[str | Path, int]:
+        """Return the name of the file that has a row, and the row's number there."""
 
 
 class ColumnSelection(NamedTuple):
@@ -173,7 +141,7 @@ class ColumnSelection(NamedTuple):
 
 def select_columns(
     column_names: Sequence[str],
-    path: Path,
+    path: str | Path,
     source: str | Sequence[str] | None,
     destination: str | Sequence[str] | None,
     weight: str | None = None,
@@ -224,7 +192,7 @@ def weight_errors(weights: list[str]) -> Iterator[None]:
         raise error.with_hint(FILE_WEIGHT_HINT) from None
 
 
-def _check_column(column_names: Sequence[str], path: Path, name: Any, parameter: str) -> str:
+def _check_column(column_names: Sequence[str], path: str | Path, name: Any, parameter: str) -> str:
     """Return `name`; raise GraphError unless exactly one column of the file has this name."""
     count = column_names.count(name)
     if count == 1:
@@ -249,8 +217,18 @@ def _check_column(column_names: Sequence[str], path: Path, name: Any, parameter:
     )
 
 
-def check_table(table: Any, path: Path, numbers: Sequence[str]) -> Any:
+def check_table(table: Any, file: Table, numbers: Sequence[str], first_row: int = 0) -> Any:
     """Return an Arrow table without dictionaries and decimals.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Rows of `file` from `first_row`.
+    file : Parquet, Arrow or Text
+        It locates rows for messages.
+    numbers : sequence of str
+        Columns of numbers.
+    first_row : int
 
     Raises
     ------
@@ -263,6 +241,7 @@ def check_table(table: Any, path: Path, numbers: Sequence[str]) -> Any:
     for index, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if column.null_count:
             row = pc.index(column.is_null(), True).as_py()
+            path, row = file.locate_row(first_row + row)
             raise GraphError(
                 f"{path}: {{column}} has no value in row {{row}}", path=path, column=name, row=row
             )
@@ -271,22 +250,25 @@ def check_table(table: Any, path: Path, numbers: Sequence[str]) -> Any:
         if name in numbers and pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
         if name in numbers and not is_plain_number(column.type):
-            raise _not_numbers(column, path, name)
+            raise _not_numbers(column, file, name, first_row)
         table = table.set_column(index, name, column)
     return table
 
 
-def _not_numbers(column: Any, path: Path, name: str) -> GraphError:
-    values, row, example = column.to_pylist(), None, ""
+def _not_numbers(column: Any, file: Table, name: str, first_row: int) -> GraphError:
+    values, path, row, value = column.to_pylist(), file.files.name, None, None
+    example = ""
     if values:
-        row = next((row for row, value in enumerate(values) if not is_number(str(value))), 0)
-        example = f", such as {str(values[row])!r} in row {{row}}"
+        index = next((row for row, value in enumerate(values) if not is_number(str(value))), 0)
+        value = values[index]
+        path, row = file.locate_row(first_row + index)
+        example = f", such as {str(value)!r} in row {{row}}"
     return GraphError(
         f"{path}: {{column}} must hold numbers, not {column.type}{example}",
         path=path,
         column=name,
         row=row,
-        value=None if row is None else values[row],
+        value=value,
     )
 
 

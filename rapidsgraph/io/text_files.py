@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import gzip
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import IO, Any, NoReturn
+from dataclasses import replace
+from typing import IO, Any, NoReturn, Self
 
 from .. import kernels
 from ..errors import GraphError
-from .tables import DELIMITERS, EdgeMetadata, is_number
+from .formats import DELIMITERS, open_compressed
+from .inputs import InputFile, InputFiles, Name
+from .joined_files import JoinedFiles, locate_line
+from .tables import EdgeMetadata, is_number, read_errors
 from .text_stream import (
     BLOCK_BYTES,
     BYTE_ORDER_MARK,
@@ -39,17 +41,17 @@ INTEGER = re.compile(r"\s*-?[0-9]+\s*")
 
 
 class Text:
-    """A CSV, TSV or SNAP file.
+    """One or several CSV, TSV or SNAP files with the same columns.
 
     Parameters
     ----------
-    path : Path
-    kind : {"csv", "tsv", "text"}
+    files : InputFiles
     positional : sequence of str
         Names of the first columns of a file without a header.
 
     Attributes
     ----------
+    kind : {"csv", "tsv", "snap"}
     names : list of str
         Names of the columns.
     header_rows : int
@@ -68,17 +70,28 @@ class Text:
     _header_lines: int
     _has_quoted_line_breaks = False  # until the first one is found
 
-    def __init__(self, path: Path, kind: str, positional: Sequence[str]) -> None:
-        self.path, self.kind = path, kind
-        comment = self._last_comment() if kind == "text" else []
+    def __init__(self, files: InputFiles, positional: Sequence[str]) -> None:
+        self.files, self.kind = files, files.format
+        if len(files.files) > 1:
+            self._join([self._open_part(each, positional) for each in files.files])
+        else:
+            self._read_header(positional)
+
+    def _open_part(self, file: InputFile, positional: Sequence[str]) -> Self:
+        with read_errors(file.name):
+            return type(self)(replace(self.files, name=file.name, files=[file]), positional)
+
+    def _read_header(self, positional: Sequence[str]) -> None:
+        """Find the names of the columns, and the lines before the first edge, of one file."""
+        comment = self._last_comment() if self.kind == "snap" else []
         line, first = next(self.rows(), (0, None))
         if first is None and not comment:
-            raise GraphError(f"{path}: the file is empty", path=path)
+            raise GraphError(f"{self.files}: the file is empty", path=self.files.name)
         self.has_rows, self.header_rows, self._header_lines = first is not None, 0, 0
         is_header = comment[:1] == ["vertex"] or {"source", "destination"} <= set(comment)
         if is_header and (first is None or len(first) == len(comment)):
             self.names = comment  # written by `write_frame`
-        elif kind == "text" or (
+        elif self.kind == "snap" or (
             first is not None and len(first) > 1 and all(map(INTEGER.fullmatch, first[:2]))
         ):
             others = [f"column{index + 1}" for index in range(len(first or ()))]
@@ -87,10 +100,37 @@ class Text:
             self.names = [name.strip() for name in first or ()]
             self.header_rows, self._header_lines = 1, line
 
+    def _join(self, parts: Sequence[Self]) -> None:
+        """Read several files, each of which was opened, as one text."""
+        first = next((each for each in parts if each.has_rows), parts[0])
+        for each in parts:
+            if each.has_rows and each.names != first.names:
+                raise GraphError(
+                    f"{each.files}: its columns are {', '.join(each.names)}, and those of "
+                    f"{first.files} are {', '.join(first.names)}; all files of an input must have "
+                    "the same columns in the same order",
+                    path=each.files.name,
+                )
+        self.names, self.has_rows = first.names, any(each.has_rows for each in parts)
+        self.header_rows, self._header_lines = parts[0].header_rows, parts[0]._header_lines
+        self._all_header_lines = [each._header_lines for each in parts]
+
     def _open(self) -> IO[bytes]:
-        if self.path.suffix.lower() == ".gz":
-            return gzip.open(self.path)  # type: ignore[return-value]
-        return open(self.path, "rb")
+        files = self.files.files
+        if len(files) == 1:
+            return open_compressed(files[0].path, files[0].compression)
+        return JoinedFiles(files, self._all_header_lines)  # type: ignore[return-value]
+
+    def locate(self, line: int) -> tuple[Name, int]:
+        """Return the name of the file that has a line of the text, and the line's number there."""
+        files = self.files.files
+        if len(files) == 1:
+            return files[0].name, line
+        return locate_line(files, self._all_header_lines, line)
+
+    def locate_row(self, row: int) -> tuple[Name, int]:
+        """Return the name of the input and a row of it; `raise_first_error` names lines."""
+        return self.files.name, row
 
     def _last_comment(self) -> list[str]:
         """Return the words of the last comment line before the first row."""
@@ -108,7 +148,16 @@ class Text:
         return self.kind in ("csv", "tsv")
 
     def _error(self, line: int, problem: str, **fields: Any) -> GraphError:
-        return GraphError(f"{self.path}, line {line}: {problem}", path=self.path, **fields)
+        name, line = self.locate(line)
+        return GraphError(f"{name}, line {line}: {problem}", path=name, **fields)
+
+    def _decode(self, line: bytes, number: int) -> str:
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            raise self._error(
+                number, f"the text is not UTF-8 ({error}); convert it first"
+            ) from error
 
     def _lines(self, file: IO[bytes]) -> Iterator[bytes]:
         """Yield lines; an overlong one raises GraphError before it is read completely."""
@@ -139,15 +188,15 @@ class Text:
                 return
             for number, line in enumerate(map(strip_line, self._lines(file)), 1):
                 if line and line[:1] not in b"#%":
-                    yield number, [field.decode() for field in line.split()]
+                    yield number, [self._decode(field, number) for field in line.split()]
 
     def _quoted_rows(self, lines: Iterable[bytes]) -> Iterator[tuple[int, list[str]]]:
         last = ""
 
         def decode_lines() -> Iterator[str]:
             nonlocal last
-            for line in lines:
-                last = line.removeprefix(BYTE_ORDER_MARK).decode()
+            for number, line in enumerate(lines, 1):
+                last = self._decode(line.removeprefix(BYTE_ORDER_MARK), number)
                 yield last
 
         reader, is_checked = csv.reader(decode_lines(), delimiter=DELIMITERS[self.kind]), False
@@ -265,15 +314,14 @@ class Text:
     ) -> Any:
         """Read the columns `ids` as `id_type`; with `names_error` an error names the line."""
         import pyarrow as pa
-        from pyarrow import csv as arrow_csv
 
-        types = dict.fromkeys(ids, id_type) | dict.fromkeys(numbers, self.number_type)
+        number_type = getattr(pa, self.number_type)()
+        types = dict.fromkeys(ids, id_type) | dict.fromkeys(numbers, number_type)
         types |= dict.fromkeys(self.text_columns & types.keys(), pa.string())
         if not self.has_rows:
             return pa.schema(types.items()).empty_table()
         try:
-            with self.arrow_options(types) as options:
-                table = arrow_csv.read_csv(*options)
+            table = self._read_table(types)
         except LineBreakInQuotes:
             self.check_quotes()
             return self._read_as(id_type, ids, numbers, names_error=names_error)
@@ -285,18 +333,33 @@ class Text:
             self.raise_first_error(ids, numbers)
         return table
 
-    @contextlib.contextmanager
-    def arrow_options(self, types: Mapping[str, Any]) -> Iterator[tuple]:
-        """Yield the arguments of pyarrow.csv.read_csv and open_csv: the text and the options.
+    def _read_table(self, types: Mapping[str, Any]) -> Any:
+        """Read columns into an Arrow table; see `open_batches`."""
+        from pyarrow import csv as arrow_csv
 
-        Reading raises `LineBreakInQuotes` at the first quoted line break; after `check_quotes` the
-        options allow them. Otherwise blocks end at any line break, which is faster.
+        with self._arrow_options(types) as options:
+            return arrow_csv.read_csv(*options)
+
+    @contextlib.contextmanager
+    def open_batches(self, types: Mapping[str, Any]) -> Iterator[Iterable[Any]]:
+        """Yield an iterable of record batches of some columns.
+
+        Reading raises `LineBreakInQuotes` at the first quoted line break; after `check_quotes` they
+        are allowed. Otherwise blocks end at any line break, which is faster.
 
         Parameters
         ----------
         types : mapping from str to pyarrow.DataType
             Types of the columns to read.
         """
+        from pyarrow import csv as arrow_csv
+
+        with self._arrow_options(types) as options, arrow_csv.open_csv(*options) as batches:
+            yield batches
+
+    @contextlib.contextmanager
+    def _arrow_options(self, types: Mapping[str, Any]) -> Iterator[tuple]:
+        """Yield the arguments of pyarrow.csv.read_csv and open_csv: the text and the options."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 

@@ -1,19 +1,18 @@
 """Write result and edge files atomically.
 
-No file is written into the folder of a stored layered edge list, which it would damage; this module
-also defines how such a folder is recognized.
+No file is written into the folder of a stored layered edge list, which it would damage. A file
+behind a URL is written to a temporary folder first.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import gzip
 import io
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..atomic import (
     atomic_write,
@@ -24,14 +23,17 @@ from ..atomic import (
 from ..errors import GraphError
 from ..frames import Frame
 from ..validation import check_path
-from .tables import DELIMITERS, format_of
+from .formats import DELIMITERS, Format, check_format, format_of, open_compressor, split_endings
+from .inputs import Name, spool_folder
+from .remote import RemotePath, display_url, is_url
+from .store_folder import enclosing_store
 
 BATCH_ROWS = 2**16  # converted to text at once
-STORE_FORMAT = "rapidsgraph.LayeredEdgeList"  # in the first bytes of each of these files
-STORE_FILES = "manifest.json", "vertices.arrow", "layers.arrow", "partitions.arrow", "edges.npy"
 
 
-def write_frame(frame: Frame, path: str | os.PathLike[str]) -> None:
+def write_frame(
+    frame: Frame, path: str | os.PathLike[str] | IO[bytes], format: Format | None = None
+) -> None:
     """Write a frame to a file; an existing file is replaced after the last byte is written.
 
     The mode and, where permitted, the owner of a replaced file are preserved. If writing fails, the
@@ -41,11 +43,14 @@ def write_frame(frame: Frame, path: str | os.PathLike[str]) -> None:
     ----------
     frame : pandas.DataFrame, cudf.DataFrame or pyarrow.Table
         Results or edges. A frame of another library works if it has ``to_arrow()``.
-    path : str or path
-        The ending determines the format. In CSV and TSV, missing values are empty and empty text
-        is ``""``, which `read_edges` reads as missing; if any text needs quotes, all text is
-        quoted. SNAP text has the column names in a comment. A Matrix Market file can only have
-        edges between integers >= 1, which are not changed.
+    path : str, path or binary file object
+        A file, a URL, or an open file. The ending determines the format. In CSV and TSV, missing
+        values are empty and empty text is ``""``, which `read_edges` reads as missing; if any text
+        needs quotes, all text is quoted. In JSON Lines, missing values, NaN and infinity are null.
+        SNAP text has the column names in a comment. A Matrix Market file can only have edges
+        between integers >= 1, which are not changed.
+    format : str, optional
+        Format instead of that of the ending; an open file needs it.
 
     Raises
     ------
@@ -53,31 +58,58 @@ def write_frame(frame: Frame, path: str | os.PathLike[str]) -> None:
         As in `check_writable`; the format cannot hold a value; or the disk is full, with the number
         of bytes needed.
     """
-    file_path = check_path(path)
-    name = check_writable(file_path)
+    if isinstance(path, (str, os.PathLike)):
+        name: Name = display_url(path) if is_url(path) else check_path(path)
+        format, compression = check_writable(path, format=format), split_endings(name)[1]
+    else:
+        name, compression = str(getattr(path, "name", type(path).__name__)), None
+        check_format(format)
+        if format is None:
+            raise GraphError(
+                f"{name}: pass the {{parameter}} of an open file", parameter="format", path=name
+            )
     import pyarrow as pa
+
+    def write(file: Any) -> None:
+        _write(table, file, name, format, compression)
 
     try:
         table = _to_arrow(frame)
-        save_atomically(file_path, lambda file: _write(table, file, file_path, name))
+        if not isinstance(path, (str, os.PathLike)):
+            write(path)
+        elif is_url(path):
+            remote = RemotePath(str(path))
+            with spool_folder() as folder:
+                save_atomically(folder / "result", write)
+                remote.upload(folder / "result")
+        else:
+            save_atomically(check_path(path), write)
     except pa.ArrowException as error:
-        raise write_error(file_path, error) from error
+        raise write_error(name, error) from error
     except UnicodeEncodeError as error:
         raise GraphError(
-            f"{file_path}: {error.object!a} is not valid Unicode; replace it",
-            path=file_path,
+            f"{name}: {error.object!a} is not valid Unicode; replace it",
+            path=name,
             value=error.object,
         ) from error
 
 
-def check_writable(path: str | os.PathLike[str], endings: Sequence[str] | None = None) -> str:
+def check_writable(
+    path: str | os.PathLike[str],
+    endings: Sequence[str] | None = None,
+    *,
+    format: Format | None = None,
+) -> Any:
     """Check that a file can be written, before its contents are computed.
 
     Parameters
     ----------
     path : str or path
+        A file; or a URL, of which only the ending and the packages for it are checked.
     endings : sequence of str, optional
         Allowed endings; by default those of `write_frame`.
+    format : str, optional
+        Format, whatever the ending is.
 
     Returns
     -------
@@ -91,6 +123,10 @@ def check_writable(path: str | os.PathLike[str], endings: Sequence[str] | None =
         a stored layered edge list or not a regular file: a folder, a device such as
         ``/dev/stdout``, a FIFO, a socket.
     """
+    check_format(format)
+    if endings is None and is_url(path):
+        RemotePath(str(path))
+        return format or format_of(display_url(str(path)))
     file_path = check_path(path)
     folder = resolve_destination(file_path).parent
     check_regular_file(file_path)
@@ -101,7 +137,7 @@ def check_writable(path: str | os.PathLike[str], endings: Sequence[str] | None =
             path=file_path,
             value=ending,
         )
-    name = format_of(file_path) if endings is None else ending
+    name = (format or format_of(file_path)) if endings is None else ending
     if not folder.is_dir():
         raise GraphError(
             f"{file_path}: the folder {folder} does not exist; create it first", path=file_path
@@ -130,22 +166,6 @@ def resolve_destination(path: str | os.PathLike[str]) -> Path:
             path=path,
         )
     return final
-
-
-def enclosing_store(path: Path) -> Path | None:
-    """Return the innermost folder above a resolved path that is a layered edge list, or None."""
-    for folder in path.parents:
-        for name in STORE_FILES:
-            with contextlib.suppress(OSError):
-                if (folder / name).is_file() and is_store_file(folder / name):
-                    return folder
-    return None
-
-
-def is_store_file(path: Path) -> bool:
-    """Return whether a file says that it belongs to a layered edge list, even a damaged one."""
-    with open(path, "rb") as file:
-        return STORE_FORMAT.encode() in file.read(2**16)
 
 
 def save_atomically(path: Path, save: Callable[[Any], object]) -> None:
@@ -204,22 +224,19 @@ def _to_arrow(frame: Frame) -> Any:
     return frame.to_arrow(preserve_index=False) if library == "cudf" else frame.to_arrow()
 
 
-def _write(table: Any, file: Any, path: Path, name: str) -> None:
-    """Write an Arrow table into a binary file in the format `name`."""
-    if path.suffix.lower() == ".gz":
-        with gzip.GzipFile("", "wb", 6, file, mtime=0) as compressed:
-            WRITERS[name](table, compressed, path)
-    else:
-        WRITERS[name](table, file, path)
+def _write(table: Any, file: Any, path: Name, format: Format, compression: str | None) -> None:
+    """Write an Arrow table into a binary file; `path` is the name for messages."""
+    with open_compressor(file, compression) as content:
+        WRITERS[format](table, content, path, format)
 
 
-def _write_parquet(table: Any, file: Any, path: Path) -> None:
+def _write_parquet(table: Any, file: Any, path: Name, format: Format) -> None:
     import pyarrow.parquet
 
     pyarrow.parquet.write_table(table, file, compression="zstd")
 
 
-def _write_arrow(table: Any, file: Any, path: Path) -> None:
+def _write_arrow(table: Any, file: Any, path: Name, format: Format) -> None:
     import pyarrow as pa
 
     options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -227,13 +244,13 @@ def _write_arrow(table: Any, file: Any, path: Path) -> None:
         writer.write_table(table)
 
 
-def _write_csv(table: Any, file: Any, path: Path) -> None:
+def _write_csv(table: Any, file: Any, path: Name, format: Format) -> None:
     """Write CSV or TSV by PyArrow, which puts all text of a file in quotes or none."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv as arrow_csv
 
-    delimiter = DELIMITERS[format_of(path)]
+    delimiter = DELIMITERS[format]
     header = io.StringIO()
     csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(table.column_names)
     file.write(header.getvalue().encode())
@@ -253,7 +270,7 @@ def _write_csv(table: Any, file: Any, path: Path) -> None:
     arrow_csv.write_csv(table, file, options)
 
 
-def _write_snap(table: Any, file: Any, path: Path) -> None:
+def _write_snap(table: Any, file: Any, path: Name, format: Format) -> None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -289,7 +306,33 @@ def _write_rows(table: Any, file: Any, separator: str) -> None:
         file.write(b"\n")
 
 
-def _write_matrix(table: Any, file: Any, path: Path) -> None:
+def _write_json(table: Any, file: Any, path: Name, format: Format) -> None:
+    """Write JSON Lines; null stands for missing values, NaN and infinity."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pa.large_string()
+    keys = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
+    for batch in table.to_batches(BATCH_ROWS):
+        fields = []
+        for position, (key, column) in enumerate(zip(keys, batch.columns, strict=True)):
+            if pa.types.is_floating(column.type):
+                column = pc.if_else(pc.is_finite(column), column, None)
+            if not pa.types.is_primitive(column.type):  # text
+                values = column.cast(text).to_pylist()
+                quoted = [
+                    None if value is None else json.dumps(value, ensure_ascii=False)
+                    for value in values
+                ]
+                column = pa.array(quoted, text)
+            values = pc.fill_null(column.cast(text), "null")
+            prefix = pa.scalar(f"{', ' if position else '{'}{key}: ", text)
+            fields += [pa.repeat(prefix, len(values)), values]
+        rows = pc.binary_join_element_wise(*fields, pa.scalar("}\n", text), pa.scalar("", text))
+        file.write("".join(rows.to_pylist()).encode())
+
+
+def _write_matrix(table: Any, file: Any, path: Name, format: Format) -> None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -319,10 +362,11 @@ def _write_matrix(table: Any, file: Any, path: Path) -> None:
     _write_rows(pa.table(columns, names), file, " ")
 
 
-WRITERS = {
+WRITERS: dict[str, Callable[[Any, Any, Name, Any], None]] = {
     "csv": _write_csv,
     "tsv": _write_csv,
-    "text": _write_snap,
+    "snap": _write_snap,
+    "jsonl": _write_json,
     "mtx": _write_matrix,
     "parquet": _write_parquet,
     "arrow": _write_arrow,

@@ -18,8 +18,8 @@ from ..device import Device, choose
 from ..errors import GraphError
 from ..frames import Vertices
 from ..graph.local_graph import check_policies
-from ..io.columnar_files import Parquet
 from ..io.edge_files import choose_weight_column
+from ..io.inputs import Input, InputFiles, is_local, open_input
 from ..io.tables import read_errors
 from ..progress import Progress, reporter
 from ..validation import DEFAULT_WEIGHT, GRAPH_CALLS, check_path, parse_bytes
@@ -58,7 +58,7 @@ def check_no_file_options(**options: Any) -> None:
             )
 
 
-def _choose_weight(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
+def _choose_weight(path: Input, options: dict[str, Any]) -> dict[str, Any]:
     """Return all options of a list, with the column that its weights are read from, or None."""
     options = {**DEFAULTS, **options}
     columns = (options[name] for name in ("weight", "source", "destination"))
@@ -66,7 +66,7 @@ def _choose_weight(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def build_from_file(
-    path: str | Path,
+    path: Input,
     root: Vertices,
     store: str | Path | None,
     options: dict[str, Any],
@@ -88,25 +88,27 @@ def build_from_file(
         )
     choose(device)
     check_destination(store)
-    check_separate(store, path)
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
     check_policies(options["directed"], options["multi_edges"], options["self_loops"])
-    options = _choose_weight(path, options)
-    EdgeFile(path, *(options[name] for name in ("source", "destination", "weight", "vertices")))
-    # The id distinguishes this build from all others. The version of the file is taken before it
-    # is read, so that a later change is noticed.
-    origin = {**_known_origin(path, options), "build": secrets.token_hex(8)}
-    with reporter(progress, "Layers", outofcore.STEPS) as report:
-        outofcore.build_from_file(
-            path,
-            root,
-            store,
-            partition_bytes=partition_bytes,
-            memory_limit=limit,
-            report=report,
-            origin=origin,
-            **options,
-        )
+    with open_input(path) as files:
+        check_separate(store, files)
+        options = _choose_weight(files, options)
+        columns = (options[name] for name in ("source", "destination", "weight", "vertices"))
+        EdgeFile(files, *columns)
+        # The id distinguishes this build from all others. The version of the file is taken before
+        # it is read, so that a later change is noticed.
+        origin = {**_known_origin(path, options), "build": secrets.token_hex(8)}
+        with reporter(progress, "Layers", outofcore.STEPS) as report:
+            outofcore.build_from_file(
+                files,
+                root,
+                store,
+                partition_bytes=partition_bytes,
+                memory_limit=limit,
+                report=report,
+                origin=origin,
+                **options,
+            )
     opened = open_store(store)
     if opened.manifest["origin"] != origin:
         raise GraphError(
@@ -119,23 +121,37 @@ def build_from_file(
     return LayeredStorage.from_store(opened, device)
 
 
-def _known_origin(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the origin of a store, or {} if the vertices come from memory or a file is missing."""
+def _known_origin(path: Input, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the origin of a store, or {} if the edges or vertices are not of local files."""
     vertices = options["vertices"]
-    paths = [path] if vertices is None else [path, vertices]
-    are_files = all(isinstance(each, (str, Path)) and Path(each).exists() for each in paths)
+    if vertices is not None and not isinstance(vertices, (str, Path)):
+        return {}
+    are_files = all(is_local(each) for each in (path, vertices) if each is not None)
     return origin_of(path, options) if are_files else {}
 
 
 def cache_path(path: str | Path) -> Path:
     """Return the folder of the store of an edge file: its path with the suffix ``.layers``."""
+    if not is_local(path):
+        raise not_local_error(path)
     path = check_path(path)
     if path.name in ("", ".."):
         path = path.resolve()
     return path.with_name(path.name + ".layers")
 
 
-def origin_of(path: str | Path, options: dict[str, Any]) -> dict[str, Any]:
+def not_local_error(path: Any) -> GraphError:
+    """Return the error for an input that has no place beside it for a store."""
+    hint = "build a store in a folder by rg.LayeredEdgeList.build(path, root, store=folder)"
+    return GraphError(
+        f"{path}: a store is cached beside one local file or folder, and this is a URL, a glob or "
+        f"an open file; {hint}",
+        path=path,
+        hint=hint,
+    )
+
+
+def origin_of(path: Input, options: dict[str, Any]) -> dict[str, Any]:
     """Identify a version of an edge file or folder and the options it is read with.
 
     Parameters
@@ -176,16 +192,20 @@ def _json_value(value: Any) -> Any:
     return value.item() if getattr(value, "ndim", None) == 0 else repr(value)
 
 
-def _file_versions(path: str | Path) -> list[dict[str, Any]]:
+def _file_versions(path: Input) -> list[dict[str, Any]]:
     """Return the version of each edge or vertex file in a file or folder."""
-    path = check_path(path)
-    with read_errors(path):
-        paths = [Path(each) for each in Parquet(path).paths] if path.is_dir() else [path]
-        return [_file_version(each, path) for each in paths]
+    if not is_local(path):
+        raise not_local_error(path)
+    if not isinstance(path, InputFiles):
+        path = check_path(path)
+        if not path.is_dir():
+            check_regular_file(path)  # opening a FIFO would wait for its writer
+    with open_input(path) as files, read_errors(files.name):
+        assert files.local_path is not None
+        return [_file_version(each.path, files.local_path) for each in files.files]
 
 
 def _file_version(path: Path, parent: Path) -> dict[str, Any]:
-    check_regular_file(path)  # opening a FIFO would wait for its writer
     with open(path, "rb") as file:
         checksum = zlib.crc32(file.read(SAMPLE_BYTES))
         size = file.seek(0, 2)

@@ -21,6 +21,7 @@ from ..graph.local_graph import (
     as_local_graph,
     storage_of,
 )
+from ..io.inputs import InputFiles
 from ..progress import Progress, reporter
 from ..validation import DEFAULT_WEIGHT, check_count, suggest_parameters
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
@@ -98,8 +99,9 @@ class LayeredEdgeList(StoredGraph):
         Parameters
         ----------
         graph : Graph, frame, str or Path
-            Graph, directed edge frame, or path of an edge file. The file may be larger than
-            memory; its list is built on disk, in the folder `store`. The list of a Dask frame, or
+            Graph, directed edge frame, or path, folder, glob or URL of edge files, as for
+            `read_edges`. These may be larger than memory, and of a URL are copied to a temporary
+            folder; its list is built on disk, in the folder `store`. The list of a Dask frame, or
             of the graph of one, is written into `store` by the workers, whose memory does not have
             to hold an array of all vertices. Neither a graph nor a frame is retained.
         root : vertex name or tuple
@@ -162,7 +164,7 @@ class LayeredEdgeList(StoredGraph):
             "source": source, "destination": destination, "weight": weight, "directed": directed,
             "multi_edges": multi_edges, "self_loops": self_loops, "vertices": vertices,
         }  # fmt: skip
-        if isinstance(graph, (str, Path)):
+        if isinstance(graph, (str, Path, InputFiles)):
             return cls._from_storage(
                 build_from_file(
                     graph, root, store, {**options, "minimum_edges": minimum_edges},
@@ -256,7 +258,8 @@ class LayeredEdgeList(StoredGraph):
         Parameters
         ----------
         path : str or Path
-            Edge file. The store is the folder of the same name with the suffix ``.layers``.
+            Edge file, or folder of edge files, on this machine. The store is the folder of the same
+            name with the suffix ``.layers``.
         root : vertex name or tuple
             Name of the root; a tuple if several columns name a vertex.
         source, destination, weight, directed, multi_edges, self_loops : optional

@@ -40,8 +40,10 @@ from ..device import Array
 from ..errors import GraphError
 from ..graph.name_storage import name_columns, name_metadata
 from ..io.arrow_arrays import Crc32Writer, list_table
+from ..io.inputs import InputFiles
+from ..io.store_folder import STORE_FILES, STORE_FORMAT, is_store_file
 from ..io.tables import read_errors
-from ..io.writers import STORE_FILES, STORE_FORMAT, is_store_file, resolve_destination
+from ..io.writers import resolve_destination
 from ..validation import check_path
 from .packing import COLUMN, TABLE
 
@@ -97,24 +99,26 @@ def check_destination(folder: str | Path) -> None:
         )
 
 
-def check_separate(folder: str | Path, source: str | Path) -> None:
+def check_separate(folder: str | Path, source: InputFiles) -> None:
     """Raise GraphError if a store would replace its input, contain it or be part of it.
 
     Parameters
     ----------
     folder : str or Path
         Destination of the store.
-    source : str or Path
-        Edge file, or folder of Parquet files.
+    source : InputFiles
+        Files of edges.
     """
-    final, path = (Path(os.path.realpath(check_path(each))) for each in (folder, source))
-    if final == path or final in path.parents or path in final.parents:
-        raise GraphError(
-            f"{folder}: the edges are read from {source}, which is the same folder, inside it or "
-            "around it; choose a folder outside of it",
-            path=folder,
-            hint="choose a folder outside of the input",
-        )
+    final = Path(os.path.realpath(check_path(folder)))
+    paths = [source.local_path] if source.local_path else [each.path for each in source.files]
+    for path in (Path(os.path.realpath(each)) for each in paths):
+        if final == path or final in path.parents or path in final.parents:
+            raise GraphError(
+                f"{folder}: the edges are read from {source}, which is the same folder, inside it "
+                "or around it; choose a folder outside of it",
+                path=folder,
+                hint="choose a folder outside of the input",
+            )
 
 
 @contextlib.contextmanager

@@ -331,7 +331,7 @@ def test_pictures_show_the_result(edges, monkeypatch):
 def mistakes():
     yield ["missing.csv"], "missing.csv: there is no such file"
     yield ["void.csv"], "void.csv: the file is empty"
-    yield ["."], ".: the folder holds no .parquet"
+    yield ["."], "it is [a-z]+, and .* is [a-z]+; all files of an input must have one"
     yield ["cut.parquet"], "cut.parquet: truncated, damaged or of another format"
     yield ["gap.csv"], "gap.csv, line 3"
     yield ["edges.csv", "--source", "from"], "there is no column 'from'"

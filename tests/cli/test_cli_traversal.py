@@ -389,7 +389,7 @@ def mistakes():
         start = start_of(name)
         yield [name, "missing.csv", *start], "missing.csv: there is no such file"
         yield [name, "void.csv", *start], "void.csv: the file is empty"
-        yield [name, ".", *start], ".: the folder holds no .parquet"
+        yield [name, ".", *start], "numbers.txt: it is snap, and bare.csv is csv"
         yield [name, "cut.parquet", *start], "cut.parquet: truncated, damaged or of another format"
         yield [name, "edges.csv", *start, "--source", "from"], "there is no column 'from'"
         yield [name, "edges.csv", *start, "-o", "a.xls"], "a.xls: the ending '.xls' is not known"

@@ -96,8 +96,8 @@ def test_missing_file_and_folder_without_parquet(tmp_path):
     assert isinstance(caught.value.__cause__, FileNotFoundError)
     with pytest.raises(GraphError, match="there is no such file"):
         read(tmp_path / "nowhere")
-    (tmp_path / "a.csv").write_text("1,2\n")
-    with pytest.raises(GraphError, match="the folder holds no .parquet or .pq file"):
+    (tmp_path / "a.md").write_text("1,2\n")
+    with pytest.raises(GraphError, match=r"the folder holds no file with edges \(.csv"):
         read(tmp_path)
 
 

@@ -41,7 +41,7 @@ def test_folder_of_parquet_files(tmp_path):
     (folder / "year=1999").mkdir(parents=True)
     pd.DataFrame(EDGES).to_parquet(folder / "a.parquet")
     pd.DataFrame(EDGES).to_parquet(folder / "year=1999" / "b.pq")
-    for name in ("_SUCCESS", "_metadata.parquet", ".hidden.parquet", "README.txt"):
+    for name in ("_SUCCESS", "_metadata.parquet", ".hidden.parquet", "README.md"):
         (folder / name).write_text("no table")
     assert columns(read(folder, weight="weight")) == {k: v * 2 for k, v in EDGES.items()}
     assert read_edge_metadata(folder) == (6, "integer", (0, 7))

@@ -10,7 +10,7 @@ from conftest import build_storage
 
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.io.writers import STORE_FILES
+from rapidsgraph.io.store_folder import STORE_FILES
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered import cache as store_cache
 from rapidsgraph.layered.store import open_store
@@ -125,7 +125,7 @@ def test_a_folder_of_parquet(tmp_path):
     edges().to_parquet(folder / "b.parquet")
     cache(folder, edges(), 5)
     assert store_cache.find_store(f"{folder}/", 5, OPTIONS).root == 5
-    (folder / "notes.txt").write_text("not read")
+    (folder / "notes.md").write_text("not read")
     assert store_cache.find_store(folder, 5, OPTIONS).root == 5
     (folder / "b.parquet").rename(folder / "c.parquet")
     assert store_cache.find_store(folder, 5, OPTIONS) is None

@@ -34,6 +34,7 @@ from ...graph.edge_columns import check_ids_in_range, check_name_kinds
 from ...graph.local_graph import SelfLoops, check_policies
 from ...graph.vertex_names import Labeling, VertexNames
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
+from ...io.inputs import Input, open_input
 from ...io.writers import resolve_destination
 from ...progress import Report
 from ...validation import DEFAULT_WEIGHT, check_path, vertex_labels
@@ -63,7 +64,7 @@ NAMING, EDGE_KEYS, SORTING, SEARCH, PACKING = (0, 10), (10, 35), (35, 60), (60, 
 
 
 def build_from_file(
-    path: str | Path,
+    path: Input,
     root: Any,
     folder: str | Path,
     *,
@@ -108,23 +109,24 @@ def build_from_file(
             value=memory_limit,
         )
     folder = check_path(folder)
-    file = EdgeFile(path, source, destination, weight, vertices)
-    limits = Limits(file, directed, file.weighted or multi_edges == "sum", int(memory_limit))
-    builder = _Builder(
-        file, limits, directed=directed, multi_edges=multi_edges,
-        drops_loops=self_loops == "drop", report=report,
-    )  # fmt: skip
-    with (
-        system_allocator(limits.memory_limit),
-        create_store(folder, limits.disk_bytes) as writer,
-        write_errors(folder, limits.disk_bytes, writer.temporary),
-    ):
-        final = resolve_destination(folder)
-        with temporary_folder(final) as temporary, TempFiles(temporary) as files:
-            builder.build(
-                files, writer, root, partition_bytes=partition_bytes,
-                minimum_edges=minimum_edges, origin=origin,
-            )  # fmt: skip
+    with open_input(path) as input_files:
+        file = EdgeFile(input_files, source, destination, weight, vertices)
+        limits = Limits(file, directed, file.weighted or multi_edges == "sum", int(memory_limit))
+        builder = _Builder(
+            file, limits, directed=directed, multi_edges=multi_edges,
+            drops_loops=self_loops == "drop", report=report,
+        )  # fmt: skip
+        with (
+            system_allocator(limits.memory_limit),
+            create_store(folder, limits.disk_bytes) as writer,
+            write_errors(folder, limits.disk_bytes, writer.temporary),
+        ):
+            final = resolve_destination(folder)
+            with temporary_folder(final) as temporary, TempFiles(temporary) as files:
+                builder.build(
+                    files, writer, root, partition_bytes=partition_bytes,
+                    minimum_edges=minimum_edges, origin=origin,
+                )  # fmt: skip
 
 
 def _label_vertices(names: VertexNames, ends: list[list[str]]) -> Labeling:

@@ -24,11 +24,12 @@ from ...errors import GraphError
 from ...graph.vertex_arguments import check_vertex_range, check_vertices
 from ...io.columnar_files import Arrow, Parquet
 from ...io.edge_files import open_table, read_vertices
+from ...io.inputs import InputFiles
 from ...io.matrix_market import Matrix
 from ...io.tables import POSITIONAL, check_table, read_errors, select_columns, weight_errors
 from ...io.text_files import Text, to_integers
 from ...io.text_stream import LineBreakInQuotes
-from ...validation import check_path, check_weights
+from ...validation import check_weights
 
 READ_BYTES = 2**20  # of a Parquet column at a time
 MIN_BATCH_ROWS = 256
@@ -45,11 +46,12 @@ class Batch(NamedTuple):
 
 
 class EdgeFile:
-    """A file of edges and its columns of vertex names and weights.
+    """Files of edges and their columns of vertex names and weights.
 
     Parameters
     ----------
-    path, source, destination, weight
+    files : InputFiles
+    source, destination, weight
         As for `read_edges`.
     vertices : str, Path, or as for `Graph`
         Names of vertices to include even without edges; a path is that of a file.
@@ -70,16 +72,16 @@ class EdgeFile:
 
     def __init__(
         self,
-        path: str | Path,
+        files: InputFiles,
         source: str | list[str] | None,
         destination: str | list[str] | None,
         weight: str | None,
         vertices: Any = None,
     ) -> None:
-        self.path = path = check_path(path)
-        with read_errors(path):
-            self.file = file = open_table(path, POSITIONAL)
-            columns = select_columns(file.names, path, source, destination, weight)
+        self.path = files.name
+        with read_errors(files.name):
+            self.file = file = open_table(files, POSITIONAL)
+            columns = select_columns(file.names, files.name, source, destination, weight)
             self.ids, self.weights, self.groups = columns.ids, columns.weights, columns.groups
             self.rows: int | None = None
             self.largest_batch = 0
@@ -158,8 +160,10 @@ class EdgeFile:
         """
         first_row, columns = 0, [*self.ids, *self.weights]
         for unchecked in self._tables(columns, size, memory):
+            with weight_errors(self.weights):
+                table = unchecked.select(columns)
+                table = check_table(table, self.file, self.weights, first_row)
             with offset_rows(first_row), weight_errors(self.weights):
-                table = check_table(unchecked.select(columns), self.path, self.weights)
                 frame = table.rename_columns(self.names).to_pandas(ignore_metadata=True)
                 sources, destinations = (
                     [frames.get_column(frame, name, end) for name in names]
@@ -298,7 +302,6 @@ class ArrowSpool:
 
     def _write_blocks(self, id_type: Any, report: Callable[[str], None]) -> int:
         import pyarrow as pa
-        from pyarrow import csv
 
         number_type = getattr(pa, self._file.number_type)()
         schema = pa.schema(
@@ -313,8 +316,7 @@ class ArrowSpool:
             writer = stack.enter_context(pa.ipc.new_file(out, schema, options=write_options))
             batches: Iterable[Any] = ()
             if self._file.has_rows:
-                read_options = stack.enter_context(self._file.arrow_options(types))
-                batches = stack.enter_context(csv.open_csv(*read_options))
+                batches = stack.enter_context(self._file.open_batches(types))
             for batch in batches:
                 if any(column.null_count for column in batch.columns):
                     self._file.raise_first_error(self._ids, self._numbers)

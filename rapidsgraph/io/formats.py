@@ -1,0 +1,156 @@
+"""Formats and compressions of files, which the ending of a name determines."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+from pathlib import PurePath
+from typing import IO, Any, Literal, get_args
+
+from ..errors import GraphError, format_value
+
+Format = Literal["csv", "tsv", "snap", "jsonl", "mtx", "parquet", "arrow"]
+FORMATS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "snap",
+    ".edges": "snap",
+    ".el": "snap",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".mtx": "mtx",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+}
+DELIMITERS = {"csv": ",", "tsv": "\t", "snap": " ", "mtx": " "}
+TEXT_FORMATS = {*DELIMITERS, "jsonl"}
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}  # of text
+SIGNATURES = {  # the first bytes of a file
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"%%MatrixMarket": "mtx",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\0": "xz",
+}
+
+
+def check_format(value: Any) -> None:
+    """Raise GraphError unless the parameter `format` is None or a format."""
+    if value is not None and value not in get_args(Format):
+        known = ", ".join(get_args(Format))
+        raise GraphError(
+            f"{{parameter}} is {format_value(value)}; it must be one of {known}",
+            parameter="format",
+            value=value,
+            hint=f"use one of {known}",
+        )
+
+
+def split_endings(name: str | os.PathLike[str]) -> tuple[str, str | None]:
+    """Return the ending of a file name in lower case, and the compression that follows it."""
+    path = PurePath(name)
+    compression = COMPRESSIONS.get(path.suffix.lower())
+    return (PurePath(path.stem) if compression else path).suffix.lower(), compression
+
+
+def format_of(name: str | os.PathLike[str]) -> Format:
+    """Return the format of a file by the ending of its name.
+
+    Raises
+    ------
+    GraphError
+        If the ending is unknown, or a compression follows that of a format that has its own.
+    """
+    ending, compression = split_endings(name)
+    file_format = FORMATS.get(ending)
+    if file_format is None:
+        text = [each for each in FORMATS if FORMATS[each] in TEXT_FORMATS]
+        raise GraphError(
+            f"{name}: the ending {ending!r} is not known; try {' '.join(FORMATS)}, and "
+            f"{' '.join(COMPRESSIONS)} after {' '.join(text)}",
+            path=name,
+            value=ending,
+        )
+    check_compression(name, file_format, compression)
+    return file_format
+
+
+def check_compression(
+    name: str | os.PathLike[str], file_format: Format, compression: str | None
+) -> None:
+    """Raise GraphError if a format with its own compression is compressed once more."""
+    if compression and file_format not in TEXT_FORMATS:
+        raise GraphError(
+            f"{name}: {file_format} has its own compression and cannot be in {compression}",
+            path=name,
+            value=compression,
+        )
+
+
+def signature_of(start: bytes) -> str | None:
+    """Return the format or the compression that the first bytes of a file show, or None."""
+    for signature, name in SIGNATURES.items():
+        if start.startswith(signature):
+            return name
+    return None
+
+
+def open_compressed(path: str | os.PathLike[str], compression: str | None) -> IO[bytes]:
+    """Open a file for reading, and decompress it."""
+    if compression == "gzip":
+        return gzip.open(path)  # type: ignore[return-value]
+    if compression == "bz2":
+        import bz2
+
+        return bz2.open(path)
+    if compression == "xz":
+        import lzma
+
+        return lzma.open(path)
+    if compression == "zstd":
+        import pyarrow as pa
+
+        return pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd")
+    return open(path, "rb")
+
+
+def open_compressor(file: Any, compression: str | None) -> Any:
+    """Return a context manager that yields a binary file, whose content is compressed into `file`.
+
+    The same content gives the same bytes. `file` stays open.
+    """
+    if compression == "gzip":
+        return gzip.GzipFile("", "wb", 6, file, mtime=0)
+    if compression == "bz2":
+        import bz2
+
+        return bz2.BZ2File(file, "wb")
+    if compression == "xz":
+        import lzma
+
+        return lzma.LZMAFile(file, "wb")
+    if compression == "zstd":
+        import pyarrow as pa
+
+        return pa.CompressedOutputStream(_Unclosed(file), "zstd")
+    return contextlib.nullcontext(file)
+
+
+class _Unclosed(io.RawIOBase):
+    """A file that stays open when this view of it is closed, as Arrow's streams do with theirs."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self.file.write(data)

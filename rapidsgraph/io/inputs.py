@@ -1,0 +1,327 @@
+"""Find the files of an input: a path, a folder, a glob, a URL or an open file.
+
+Readers get local files. A URL is downloaded, and the rest of an open file is copied, to a temporary
+folder (``TMPDIR``) that is removed afterwards. Local files are read where they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import io
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import IO, Any, NamedTuple, get_args
+
+from ..atomic import NO_SPACE, is_no_space
+from ..errors import GraphError, format_bytes
+from ..signals import cleanup_on_signal
+from ..validation import check_path
+from .formats import (
+    FORMATS,
+    TEXT_FORMATS,
+    Format,
+    check_compression,
+    check_format,
+    format_of,
+    signature_of,
+    split_endings,
+)
+from .remote import BROKEN_URL, MAGIC, RemotePath, display_url, is_url
+from .store_folder import STORE_FILES, is_store_file
+from .tables import read_errors
+
+COPY_BYTES = 2**20  # of an open file at once
+SIGNATURE_BYTES = 16  # of a file, which may show its format
+
+Name = Path | str  # of a file, in messages
+
+
+class InputFile(NamedTuple):
+    """A local file, which may be a copy of a remote one.
+
+    Attributes
+    ----------
+    path : Path
+    name : Path or str
+        As messages name it.
+    compression : {"gzip", "bz2", "zstd", "xz"} or None
+    """
+
+    path: Path
+    name: Name
+    compression: str | None
+
+
+@dataclass(frozen=True)
+class InputFiles:
+    """The files of an input, which have one format and are read in this order.
+
+    Attributes
+    ----------
+    name : Path or str
+        As messages name the input.
+    format : str
+        One of `Format`.
+    files : list of InputFile
+    local_path : Path or None
+        The file or folder that the caller has named, if it is local.
+    """
+
+    name: Name
+    format: Format
+    files: list[InputFile]
+    local_path: Path | None = None
+
+    def __str__(self) -> str:
+        return str(self.name)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all files, compressed."""
+        return sum(os.stat(file.path).st_size for file in self.files)
+
+
+Input = str | os.PathLike[str] | IO[bytes] | IO[str] | InputFiles
+
+
+def is_local(source: Any) -> bool:
+    """Return whether an input is the path of a file or folder on this machine, and not a glob."""
+    if isinstance(source, InputFiles):
+        return source.local_path is not None
+    return not hasattr(source, "read") and not is_url(source) and not _is_glob(check_path(source))
+
+
+@contextlib.contextmanager
+def open_input(
+    source: Input,
+    format: Format | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Iterator[InputFiles]:
+    """Yield the files of an input; copies of them exist until the end of the block.
+
+    Parameters
+    ----------
+    source : str, path, file object or InputFiles
+        Path, folder, glob, or URL; the content of an open file from its position; or files that are
+        open already.
+    format : str, optional
+        By default the ending of the name determines it.
+    storage_options : mapping, optional
+        Options of the file system of a URL.
+
+    Raises
+    ------
+    GraphError
+        There is no such file, the files have different formats, or the format is not known.
+    """
+    if isinstance(source, InputFiles):
+        yield source
+        return
+    check_format(format)
+    if storage_options is not None and not is_url(source):
+        raise GraphError(
+            "{parameter} are options of the file system of a URL, and the input is none",
+            parameter="storage_options",
+            value=source,
+            hint="leave storage_options out",
+        )
+    if hasattr(source, "read"):
+        with spool_folder() as folder:
+            yield _copy_stream(source, folder, _stream_name(source), format)
+    elif is_url(source) and not str(source).startswith("file://"):
+        remote = RemotePath(str(source), storage_options)
+        with spool_folder() as folder:
+            yield _download(remote, folder, format)
+    else:
+        path = check_path(str(source).removeprefix("file://") if is_url(source) else source)
+        with read_errors(path):
+            if _is_stream(path):
+                with spool_folder() as folder, open(path, "rb") as file:
+                    files = _copy_stream(file, folder, path, format)
+                    file.close()
+                    yield files
+                return
+            files = _find_files(path, format)
+        yield files
+
+
+def _is_glob(path: Path) -> bool:
+    return MAGIC.search(str(path)) is not None and not os.path.lexists(path)
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is that of a FIFO or a device, such as ``/dev/stdin``."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def _find_files(path: Path, format: Format | None) -> InputFiles:
+    """Return the files of a local file, folder or glob."""
+    if _is_glob(path):
+        paths = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]
+        paths = [each for each in paths if each.is_file()]
+        if not paths:
+            raise GraphError(f"{path}: no file matches", path=path)
+        return _same_format(path, [(each, each) for each in paths], format, None)
+    if not path.exists():
+        _explain_broken_url(path)
+    if not stat.S_ISDIR(os.stat(path).st_mode):  # a missing file is reported before its ending
+        return _same_format(path, [(path, path)], format, path)
+    files = [
+        each
+        for each in path.rglob("*")
+        if each.name[0] not in "._" and (format or split_endings(each)[0] in FORMATS)
+    ]
+    files = sorted((each for each in files if each.is_file()), key=str)
+    paths = [each for each in files if each.name not in STORE_FILES or not is_store_file(each)]
+    if files and not paths:
+        raise GraphError(
+            f"{path}: the folder is a layered edge list; open it by rg.LayeredEdgeList.open",
+            path=path,
+        )
+    if not paths:
+        endings = " ".join(FORMATS)
+        raise GraphError(f"{path}: the folder holds no file with edges ({endings})", path=path)
+    return _same_format(path, [(each, each) for each in paths], format, path)
+
+
+def _explain_broken_url(path: Path) -> None:
+    if BROKEN_URL.match(str(path)):
+        raise GraphError(
+            f"{path}: there is no such file; pass a URL as text, since pathlib.Path removes a "
+            "slash from it",
+            path=path,
+        )
+
+
+def _same_format(
+    name: Name, paths: Sequence[tuple[Path, Name]], format: Format | None, local_path: Path | None
+) -> InputFiles:
+    """Return files of one format; raise GraphError that names a file of another one."""
+    formats = [format or format_of(file_name) for _, file_name in paths]
+    for (_, file_name), each in zip(paths, formats, strict=True):
+        if each != formats[0]:
+            raise GraphError(
+                f"{file_name}: it is {each}, and {paths[0][1]} is {formats[0]}; all files of an "
+                "input must have one format; select them by a glob, such as 'folder/*.csv'",
+                path=file_name,
+                value=each,
+                hint="select files by a glob",
+            )
+    if formats[0] == "mtx" and len(paths) > 1:
+        raise GraphError(
+            f"{name}: a Matrix Market file is one matrix, and these are {len(paths)} files; name "
+            "one of them",
+            path=name,
+        )
+    files = []
+    for path, file_name in paths:
+        if not os.stat(path).st_size:
+            raise GraphError(f"{file_name}: the file is empty", path=file_name)
+        compression = split_endings(file_name)[1]
+        check_compression(file_name, formats[0], compression)
+        files.append(InputFile(path, file_name, compression))
+    return InputFiles(name, formats[0], files, local_path)
+
+
+@contextlib.contextmanager
+def spool_folder() -> Iterator[Path]:
+    """Yield a folder that is removed at the end, or by a signal that ends the process."""
+    folder = Path(tempfile.mkdtemp(prefix="rapidsgraph-"))
+
+    def remove() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    with cleanup_on_signal(remove):
+        try:
+            yield folder
+        finally:
+            remove()
+
+
+def _download(remote: RemotePath, folder: Path, format: Format | None) -> InputFiles:
+    """Download the files that a URL names: one, all of a folder, or those that match a glob."""
+    paths, is_single = remote.list_files()
+    names = [remote.name]
+    if not is_single:
+        names = [display_url(remote.filesystem.unstrip_protocol(path)) for path in paths]
+        both = [
+            (path, name)
+            for path, name in zip(paths, names, strict=True)
+            if PurePath(name).name[0] not in "._" and (format or split_endings(name)[0] in FORMATS)
+        ]
+        if not both:
+            raise GraphError(f"{remote.name}: there is no file with edges", path=remote.name)
+        paths, names = map(list, zip(*sorted(both, key=lambda each: each[1]), strict=True))
+    for name in names if format is None else ():
+        format_of(name)  # an unknown ending is reported before the download
+    files: list[tuple[Path, Name]] = []
+    with _spool_errors(remote.name, folder):
+        for number, (path, name) in enumerate(zip(paths, names, strict=True)):
+            target = folder / f"{number:06}"
+            remote.download(path, target)
+            files.append((target, name))
+    return _same_format(remote.name, files, format, None)
+
+
+def _stream_name(source: Any) -> Name:
+    name = getattr(source, "name", None)
+    if isinstance(name, (str, Path)):
+        return name
+    return f"<{type(source).__name__}>"
+
+
+def _copy_stream(source: Any, folder: Path, name: Name, format: Format | None) -> InputFiles:
+    """Copy the rest of a binary or text file; its first bytes show whether it is compressed."""
+    path = folder / "stream"
+    with _spool_errors(name, folder), open(path, "wb") as file:
+        while block := source.read(COPY_BYTES):
+            file.write(block.encode() if isinstance(block, str) else block)
+    with open(path, "rb") as file:
+        signature = signature_of(file.read(SIGNATURE_BYTES))
+    if not os.stat(path).st_size:
+        raise GraphError(f"{name}: it is empty, or was read to its end before", path=name)
+    is_format = signature in get_args(Format)
+    compression = None if is_format else signature
+    if format is None:
+        format = FORMATS.get(split_endings(name)[0])
+    if format is None and is_format:
+        format = signature  # type: ignore[assignment]
+    if format is None:
+        example = f"format='csv', or another of {', '.join(get_args(Format))}"
+        raise GraphError(
+            f"{name}: the format of an open file cannot be recognized; pass {example}",
+            parameter="format",
+            path=name,
+            hint=f"pass {example}",
+        )
+    check_compression(name, format, compression if format not in TEXT_FORMATS else None)
+    return InputFiles(name, format, [InputFile(path, name, compression)])
+
+
+@contextlib.contextmanager
+def _spool_errors(name: Name, folder: Path) -> Iterator[None]:
+    """Report a full disk while an input is copied."""
+    try:
+        yield
+    except io.UnsupportedOperation as error:
+        raise GraphError(f"{name}: the file is not open for reading", path=name) from error
+    except OSError as error:
+        if not is_no_space(error):
+            raise
+        free = format_bytes(shutil.disk_usage(folder).free)
+        raise GraphError(
+            f"{name}: {NO_SPACE[error.errno or 0]} while it is copied to {folder.parent}, where "
+            f"{free} are free; set TMPDIR to a folder on another disk",
+            path=name,
+            hint="set TMPDIR to a folder on another disk",
+        ) from error

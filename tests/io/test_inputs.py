@@ -1,0 +1,447 @@
+"""Folders, globs, URLs, open files and compressions: what is read, and which file is blamed."""
+
+import builtins
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import rapidsgraph as rg
+from rapidsgraph.errors import GraphError
+from rapidsgraph.io import (
+    column_names,
+    inputs,
+    read_edge_metadata,
+    read_edges,
+    read_vertex_values,
+    read_vertices,
+    write_frame,
+)
+
+fsspec = pytest.importorskip("fsspec")
+
+EDGES = {"source": ["a", "b"], "destination": ["b", "c"], "weight": [1.5, 2.0]}
+TEXT = [".csv", ".tsv", ".txt", ".jsonl"]
+FORMATS = [*TEXT, ".parquet", ".feather"]
+
+
+def read(path, **given):
+    return read_edges(path, device="cpu", **given)
+
+
+def columns(frame):
+    return {name: frame[name].tolist() for name in frame.columns}
+
+
+@pytest.fixture
+def memory():
+    """The file system behind ``memory://``, empty."""
+    filesystem = fsspec.filesystem("memory")
+    filesystem.store.clear()
+    filesystem.pseudo_dirs[:] = [""]
+    yield filesystem
+    filesystem.store.clear()
+
+
+@pytest.fixture(autouse=True)
+def spool(tmp_path_factory, monkeypatch):
+    """A temporary folder in which nothing may be left."""
+    folder = tmp_path_factory.mktemp("spool")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert os.listdir(folder) == []
+
+
+# Compressions
+
+
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".zst", ".xz", ".ZST"])
+@pytest.mark.parametrize("ending", TEXT)
+def test_compressed_text_comes_back(tmp_path, ending, compression):
+    path = tmp_path / f"edges{ending}{compression}"
+    write_frame(pd.DataFrame(EDGES), path)
+    first = path.read_bytes()
+    assert columns(read(path)) == EDGES
+    write_frame(pd.DataFrame(EDGES), path)
+    assert path.read_bytes() == first
+
+
+def test_compressed_by_others(tmp_path):
+    text = b"source,destination\n1,2\n"
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as file:
+        file.write(text)
+    contents = {
+        ".bz2": bz2.compress(text), ".xz": lzma.compress(text),
+        ".zst": sink.getvalue().to_pybytes(), ".gz": gzip.compress(text),
+    }  # fmt: skip
+    for ending, content in contents.items():
+        (tmp_path / f"a.csv{ending}").write_bytes(content)
+        assert columns(read(tmp_path / f"a.csv{ending}")) == {"source": [1], "destination": [2]}
+
+
+@pytest.mark.parametrize("compression", ["gz", "bz2", "zst", "xz"])
+@pytest.mark.parametrize("ending", [".csv", ".txt", ".jsonl", ".mtx"])
+def test_truncated_and_damaged_compressed_files_are_named(tmp_path, ending, compression):
+    path = tmp_path / f"a{ending}.{compression}"
+    frame = pd.DataFrame({"source": range(1, 50_000)})
+    write_frame(frame.assign(destination=frame["source"] * 7919 % 50_021), path)
+    content = path.read_bytes()
+    for damaged in (content[:-6], content[: len(content) // 2], content[:3], b"x" + content):
+        path.write_bytes(damaged)
+        with pytest.raises(GraphError, match="truncated") as caught:
+            read(path)
+        assert str(caught.value).startswith(f"{path}: ")
+        assert caught.value.path == path
+
+
+def test_formats_with_their_own_compression_are_not_compressed_again(tmp_path):
+    (tmp_path / "a.parquet.zst").write_bytes(b"x")
+    with pytest.raises(GraphError, match="parquet has its own compression and cannot be in zstd"):
+        read(tmp_path / "a.parquet.zst")
+
+
+# Folders and globs
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_folder_is_read_in_sorted_order(tmp_path, ending):
+    (tmp_path / "f" / "day=1").mkdir(parents=True)
+    for name, first in (("b", 2), ("a", 1), ("day=1/c", 3)):
+        frame = pd.DataFrame({"source": [first], "destination": [first + 1], "weight": [0.5]})
+        write_frame(frame, tmp_path / "f" / f"{name}{ending}")
+    for name in ("_SUCCESS", ".hidden.csv", "_log.json", "README.md"):
+        (tmp_path / "f" / name).write_text("no table")
+    expected = {"source": [1, 2, 3], "destination": [2, 3, 4], "weight": [0.5] * 3}
+    assert columns(read(tmp_path / "f")) == expected
+    assert columns(read(f"{tmp_path}/f/**/*{ending}")) == expected
+    assert columns(read(f"{tmp_path}/f/[ab]*")) == {k: v[:2] for k, v in expected.items()}
+    assert read_edge_metadata(tmp_path / "f")[0] == (3 if ending != ".txt" else 6)
+    names = list(expected)
+    assert column_names(tmp_path / "f") == names
+    assert columns(read_vertices(tmp_path / "f", names=["source"], device="cpu")) == {
+        "source": [1, 2, 3]
+    }
+    assert rg.estimate_memory(tmp_path / "f", "bfs").needed > 0
+
+
+def test_compressions_and_headers_of_a_folder_may_differ(tmp_path):
+    write_frame(pd.DataFrame(EDGES), tmp_path / "a.csv")
+    write_frame(pd.DataFrame(EDGES), tmp_path / "b.csv.zst")
+    (tmp_path / "c.csv").write_bytes(b"\xef\xbb\xbf\r\nsource,destination,weight\r\n1,2,3")
+    (tmp_path / "d.csv").write_text("7,8,9\n")
+    (tmp_path / "e.csv").write_text("source,destination,weight\n")
+    frame = read(tmp_path)
+    assert frame["source"].tolist() == ["a", "b", "a", "b", "1", "7"]
+    assert frame["weight"].tolist() == [1.5, 2.0, 1.5, 2.0, 3.0, 9.0]
+
+
+@pytest.mark.parametrize("block", [1, 3, 1 << 20])
+def test_files_are_joined_in_blocks_of_any_size(tmp_path, monkeypatch, block):
+    monkeypatch.setattr("rapidsgraph.io.joined_files.BLOCK_BYTES", block)
+    monkeypatch.setattr("rapidsgraph.io.text_stream.BLOCK_BYTES", block)
+    (tmp_path / "a.csv").write_bytes(b"source,destination\r\n1,2")
+    (tmp_path / "b.csv").write_bytes(b"\r\nsource,destination\r3,4\r5,6\r")
+    (tmp_path / "c.csv").write_bytes(b"source,destination\n7,8\n")
+    assert columns(read(tmp_path)) == {"source": [1, 3, 5, 7], "destination": [2, 4, 6, 8]}
+
+
+def test_one_text_name_makes_all_files_text(tmp_path):
+    (tmp_path / "a.csv").write_text("source,destination\n1,2\n")
+    (tmp_path / "b.csv").write_text("source,destination\n3,x\n")
+    assert columns(read(tmp_path)) == {"source": ["1", "3"], "destination": ["2", "x"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"source,destination,weight\n1,2,3\n4,5,far\n", "line 3: 'far' in column 'weight'"),
+        (b"source,destination,weight\r\r\r1,2,3\r4,5\r", "line 5: the number of fields is 2"),
+        (b"source,destination,weight\n1,,3\n", "line 2: there is no value in column 'destination'"),
+        (b"source,destination,weight\n1,\xff,3\n", "line 2: the text is not UTF-8"),
+        (b'source,destination,weight\n"1,2,3\n', "line 2: the quoted field that starts here"),
+        (b"source,target,weight\n1,2,3\n", " its columns are source, target, weight, and those of"),
+        (b"source,weight,destination\n1,2,3\n", " its columns are source, weight, destination"),
+        (b"", " the file is empty"),
+    ],
+)
+def test_the_file_of_an_error_is_named(tmp_path, content, problem):
+    for name in ("a", "c"):
+        (tmp_path / f"{name}.csv").write_text("source,destination,weight\nx,y,1\n\nz,y,1")
+    (tmp_path / "b.csv").write_bytes(content)
+    with pytest.raises(GraphError) as caught:
+        read(tmp_path)
+    assert f"{tmp_path / 'b.csv'}{',' if 'line' in problem else ':'} {problem.strip()}" in str(
+        caught.value
+    )
+    assert caught.value.path == tmp_path / "b.csv"
+
+
+def test_errors_of_the_streamed_build_name_the_file(tmp_path):
+    (tmp_path / "f").mkdir()
+    for name, content in (("a", "1,2\n"), ("b", "3,4\n5,\n")):
+        (tmp_path / "f" / f"{name}.csv").write_text(content)
+    with pytest.raises(GraphError, match=r"f/b\.csv, line 2: there is no value"):
+        rg.LayeredEdgeList.build(tmp_path / "f", 1, store=tmp_path / "s", device="cpu")
+    for name, last in (("a", 2), ("b", None)):
+        frame = pd.DataFrame({"source": [1, 2], "destination": pd.array([2, last], "Int64")})
+        write_frame(frame, tmp_path / f"{name}.parquet")
+    with pytest.raises(GraphError, match=r"b\.parquet: column 'destination' has no value in row 1"):
+        rg.LayeredEdgeList.build(f"{tmp_path}/*.parquet", 1, store=tmp_path / "s", device="cpu")
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_the_file_of_an_error_is_named_in_columnar_formats(tmp_path, ending):
+    first, second = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
+    frame = pd.DataFrame(EDGES)
+    write_frame(frame, first)
+    for other, problem in (
+        (frame.assign(weight=[1.0, None]), ": column 'weight' has no value in row 1"),
+        (frame[["source", "destination"]], ": its columns are source, destination, and those of"),
+        (frame.assign(source=[1, 2]), ": a column has another type than in"),
+    ):
+        write_frame(other, second)
+        with pytest.raises(GraphError) as caught:
+            read(tmp_path)
+        assert str(caught.value).startswith(f"{second}{problem}")
+    content = first.read_bytes()
+    second.write_bytes(content[: len(content) - 30])
+    with pytest.raises(GraphError, match=f"b{ending}: truncated"):
+        read(tmp_path)
+    write_frame(frame.assign(weight=[1, 2]), second)  # numbers have a common type
+    assert read(tmp_path)["weight"].tolist() == [1.5, 2.0, 1.0, 2.0]
+
+
+def test_damaged_pages_of_a_folder_are_located(tmp_path):
+    write_frame(pd.DataFrame(EDGES), tmp_path / "a.parquet")
+    content = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "b.parquet").write_bytes(content[:10] + bytes(40) + content[50:])
+    with pytest.raises(GraphError, match=r"b\.parquet: truncated, damaged"):
+        read(tmp_path)
+
+
+def test_mixed_folders(tmp_path):
+    write_frame(pd.DataFrame(EDGES), tmp_path / "a.csv")
+    write_frame(pd.DataFrame(EDGES), tmp_path / "b.parquet")
+    with pytest.raises(GraphError, match=r"b\.parquet: it is parquet, and .*a\.csv is csv; .*glob"):
+        read(tmp_path)
+    assert columns(read(f"{tmp_path}/*.csv")) == EDGES
+
+
+def test_what_holds_no_edges(tmp_path, put):
+    with pytest.raises(GraphError, match="the folder holds no file with edges"):
+        read(tmp_path)
+    with pytest.raises(GraphError, match=r"\*\.csv: no file matches"):
+        read(tmp_path / "*.csv")
+    matrix = "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n"
+    put("a.mtx", matrix), put("b.mtx", matrix)
+    with pytest.raises(GraphError, match="a Matrix Market file is one matrix, and these are 2"):
+        read(tmp_path)
+
+
+def test_a_name_with_the_characters_of_a_glob(put):
+    assert columns(read(put("a[1].csv", "1,2\n"))) == {"source": [1], "destination": [2]}
+
+
+def test_layered_edge_lists_are_no_edges(tmp_path):
+    write_frame(pd.DataFrame(EDGES), tmp_path / "a.csv")
+    rg.LayeredEdgeList.cached(tmp_path / "a.csv", "a", device="cpu")
+    assert columns(read(tmp_path)) == EDGES  # a.csv.layers is beside it
+    with pytest.raises(GraphError, match=r"layered edge list; open it by rg\.LayeredEdgeList"):
+        read(tmp_path / "a.csv.layers")
+
+
+def test_a_folder_of_text_is_cached_beside_it(tmp_path):
+    (tmp_path / "f").mkdir()
+    write_frame(pd.DataFrame(EDGES), tmp_path / "f" / "a.csv")
+    assert rg.LayeredEdgeList.cached(tmp_path / "f", "a", device="cpu").num_edges == 2
+    write_frame(pd.DataFrame(EDGES).replace("b", "d"), tmp_path / "f" / "b.csv")
+    assert rg.LayeredEdgeList.cached(tmp_path / "f", "a", device="cpu").num_edges == 4
+    for path in (f"{tmp_path}/f/*.csv", "memory://a.csv"):
+        with pytest.raises(GraphError, match=r"beside one local file or folder.*build\(path"):
+            rg.LayeredEdgeList.cached(path, "a", device="cpu")
+
+
+def test_an_unreadable_file(tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text("1,2\n")
+    original = builtins.open
+
+    def refuse(path, *given, **options):
+        if str(path).endswith("b.csv"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return original(path, *given, **options)
+
+    monkeypatch.setattr(builtins, "open", refuse)
+    with pytest.raises(GraphError, match=r"b\.csv: there is no permission to read it"):
+        read(tmp_path)
+
+
+# Open files
+
+
+def test_open_files(tmp_path):
+    write_frame(pd.DataFrame(EDGES), tmp_path / "a.csv.xz")
+    with open(tmp_path / "a.csv.xz", "rb") as file:
+        assert columns(read(file)) == EDGES
+        assert not file.closed
+    text = "source,destination\nä,b\n"
+    expected = {"source": ["ä"], "destination": ["b"]}
+    assert columns(read(io.StringIO(text), format="csv")) == expected
+    assert columns(read(io.BytesIO(gzip.compress(text.encode())), format="csv")) == expected
+    file = io.BytesIO(b"skipped\n1 2\n")
+    file.readline()
+    assert columns(read(file, format="snap")) == {"source": [1], "destination": [2]}
+    for name, content in (("a.parquet", EDGES), ("a.arrow", EDGES)):
+        write_frame(pd.DataFrame(content), tmp_path / name)
+        assert columns(read(io.BytesIO((tmp_path / name).read_bytes()))) == EDGES
+    matrix = b"%%MatrixMarket matrix coordinate pattern general\n3 3 1\n2 1\n"
+    assert len(read_vertices(io.BytesIO(matrix), device="cpu")) == 3
+    with open(tmp_path / "a.csv.xz", "rb") as file:
+        values = read_vertex_values(file, names=["source", "destination"], device="cpu")
+    assert values["weight"].tolist() == EDGES["weight"]
+
+
+def test_a_fifo_is_read_like_an_open_file(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    writer = threading.Thread(target=(tmp_path / "a.csv").write_text, args=["1,2\n"], daemon=True)
+    writer.start()
+    assert columns(read(tmp_path / "a.csv")) == {"source": [1], "destination": [2]}
+
+
+@pytest.mark.parametrize(
+    ("file", "given", "message"),
+    [
+        (io.BytesIO(b"1,2\n"), {}, "<BytesIO>: the format of an open file .*pass format='csv'"),
+        (io.BytesIO(b""), {"format": "csv"}, "<BytesIO>: it is empty, or was read to its end"),
+        (io.BytesIO(b"x"), {"format": "xls"}, "format is 'xls'; it must be one of csv, tsv"),
+        (io.BytesIO(b"1,2\n3,\n"), {"format": "csv"}, "<BytesIO>, line 2: there is no value"),
+        (io.BytesIO(b"\x1f\x8bxx"), {"format": "csv"}, "<BytesIO>: .*truncated"),
+        (io.BytesIO(b"PAR1"), {}, "<BytesIO>: truncated, damaged"),
+        (io.BytesIO(b"BZhx"), {"format": "parquet"}, "parquet has its own compression"),
+        (7, {}, "path is 7; it must be a pathlib.Path, or a text"),
+    ],
+)
+def test_mistakes_with_open_files(file, given, message):
+    with pytest.raises(GraphError, match=message):
+        read(file, **given)
+
+
+def test_a_file_open_for_writing(tmp_path):
+    with open(tmp_path / "a.csv", "w") as file, pytest.raises(GraphError, match="for reading"):
+        read(file)
+
+
+def test_a_full_disk_while_a_stream_is_copied(monkeypatch):
+    class Full(io.BytesIO):
+        def read(self, size=-1):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(GraphError, match=r"the disk is full while it is copied.*set TMPDIR"):
+        read(Full(), format="csv")
+
+
+def test_format_of_a_file_with_another_ending(put):
+    assert columns(read(put("a.dat", "1 2\n"), format="snap"))["source"] == [1]
+    with pytest.raises(GraphError, match="the ending '.dat' is not known"):
+        read(put("a.dat", "1 2\n"))
+
+
+# URLs
+
+
+@pytest.mark.parametrize("ending", [*FORMATS, ".csv.gz"])
+def test_urls(memory, ending):
+    write_frame(pd.DataFrame(EDGES), f"memory://out/a{ending}")
+    write_frame(pd.DataFrame(EDGES).replace("a", "d"), f"memory://out/b{ending}")
+    memory.pipe("/out/_SUCCESS", b"")
+    assert columns(read(f"memory://out/a{ending}")) == EDGES
+    for several in ("memory://out", f"memory://out/*{ending}"):
+        assert read(several)["source"].tolist() == ["a", "b", "d", "b"]
+    assert rg.estimate_memory("memory://out", "pagerank").needed > 0
+
+
+def test_errors_of_urls(memory, tmp_path):
+    memory.pipe("/d/a.csv", b"source,destination\n1,2\n")
+    memory.pipe("/d/b.csv", b"source,destination\n3,\n")
+    with pytest.raises(GraphError, match=r"^memory:///d/b\.csv, line 2: there is no value"):
+        read("memory://d")
+    with pytest.raises(GraphError, match=r"^memory://d/c\.csv: there is no such file"):
+        read("memory://d/c.csv")
+    with pytest.raises(GraphError, match=r"^memory://d/\*\.pq: there is no file with edges"):
+        read("memory://d/*.pq")
+    with pytest.raises(GraphError, match="the ending '.xls' is not known"):
+        write_frame(pd.DataFrame(EDGES), "memory://d/a.xls")
+    with pytest.raises(GraphError, match="storage_options are options of the file system of a URL"):
+        read(tmp_path, storage_options={})
+    with pytest.raises(GraphError, match=r"s3:/b/a\.csv: .*pass a URL as text"):
+        read(pathlib.Path("s3://b/a.csv"))
+
+
+def test_missing_packages(monkeypatch):
+    monkeypatch.delitem(sys.modules, "fsspec.implementations.http", raising=False)
+    for package in ("s3fs", "gcsfs", "aiohttp"):
+        monkeypatch.setitem(sys.modules, package, None)
+    packages = {"s3": "s3fs", "gs": "gcsfs", "https": "aiohttp and requests"}
+    for protocol, package in packages.items():
+        url = f"{protocol}://name:password@host/a.csv?token=secret"
+        with pytest.raises(GraphError, match=f"require {package}: pip install") as caught:
+            read(url)
+        assert "password" not in str(caught.value)
+    with pytest.raises(GraphError, match="Protocol not known: nothing"):
+        read("nothing://a.csv")
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(GraphError, match="require fsspec and s3fs: pip install fsspec s3fs"):
+        read("s3://bucket/a.csv")
+
+
+def test_errors_of_a_file_system(memory, monkeypatch):
+    memory.pipe("/a.csv", b"1,2\n")
+    for error, message in (
+        (PermissionError("403"), "there is no permission to read it"),
+        (RuntimeError("no credentials\nsecond line"), r"it could not be read \(no credentials\)"),
+        (OSError(errno.ENOSPC, "full"), "the disk is full while it is copied"),
+    ):
+
+        def fail(*_given, error=error, **_options):
+            raise error
+
+        monkeypatch.setattr(type(memory), "get_file", fail)
+        with pytest.raises(GraphError, match=message):
+            read("memory://a.csv")
+
+
+def test_storage_options_reach_the_file_system(monkeypatch, memory):
+    memory.pipe("/a.csv", b"1,2\n")
+    given = {}
+
+    def url_to_fs(url, **options):
+        given.update(options)
+        return memory, "/a.csv"
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", url_to_fs)
+    assert len(read("memory://a.csv", storage_options={"anon": True})) == 1
+    assert given == {"anon": True}
+
+
+def test_a_layered_edge_list_of_a_url(memory, tmp_path):
+    memory.pipe("/a.csv", b"1,2\n2,3\n")
+    layered = rg.LayeredEdgeList.build("memory://a.csv", 1, store=tmp_path / "s", device="cpu")
+    assert layered.num_edges == 2
+
+
+def test_file_urls_are_paths(put):
+    path = put("a.csv", "1,2\n")
+    with inputs.open_input(f"file://{path}") as files:
+        assert files.local_path == path
+    assert columns(read(f"file://{path}")) == {"source": [1], "destination": [2]}
