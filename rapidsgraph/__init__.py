@@ -27,6 +27,7 @@ _MODULES = {
     "WorkerLostError": "errors",
     "bfs": "api.traversal",
     "cluster": "distributed.cluster",
+    "clustering_coefficient": "api.triangles",
     "connected_components": "api.components",
     "core_number": "api.core_number",
     "datasets": None,  # a module itself
@@ -43,6 +44,7 @@ _MODULES = {
     "shortest_path": "api.shortest_path",
     "sssp": "api.traversal",
     "structural_similarity": "api.scan",
+    "triangle_count": "api.triangles",
     "verify": None,
 }
 __all__ = list(_MODULES)
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
     from .api.shortest_path import shortest_path as shortest_path
     from .api.traversal import bfs as bfs
     from .api.traversal import sssp as sssp
+    from .api.triangles import clustering_coefficient as clustering_coefficient
+    from .api.triangles import triangle_count as triangle_count
     from .dispatch import Graph as Graph
     from .dispatch import LayeredEdgeList as LayeredEdgeList
     from .dispatch import estimate_memory as estimate_memory

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import frames, memory
-from .algorithms import components, shortest_path, similarity, traversal
+from .algorithms import components, shortest_path, similarity, traversal, triangles
 from .algorithms import core_number as _core_number
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
@@ -30,6 +30,7 @@ from .distributed import scan as distributed_scan
 from .distributed import shortest_path as distributed_path
 from .distributed import subgraph as distributed_subgraph
 from .distributed import traversal as distributed_traversal
+from .distributed import triangles as distributed_triangles
 from .distributed.graph import DistributedGraph
 from .distributed.layered_storage import DistributedLayeredStorage
 from .errors import GraphError, WeightWarning, warn
@@ -45,6 +46,7 @@ from .relational import pagerank as relational_pagerank
 from .relational import scan as relational_scan
 from .relational import shortest_path as relational_path
 from .relational import traversal as relational_traversal
+from .relational import triangles as relational_triangles
 from .relational.frame_graph import ENDPOINTS, FrameGraph
 from .validation import suggest_parameters
 
@@ -118,6 +120,16 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LocalGraph: _scan.scan,
         DistributedGraph: distributed_scan.scan,
         FrameGraph: relational_scan.scan,
+    },
+    "triangle_count": {
+        LocalGraph: triangles.triangle_count,
+        DistributedGraph: distributed_triangles.triangle_count,
+        FrameGraph: relational_triangles.triangle_count,
+    },
+    "clustering_coefficient": {
+        LocalGraph: triangles.clustering_coefficient,
+        DistributedGraph: distributed_triangles.clustering_coefficient,
+        FrameGraph: relational_triangles.clustering_coefficient,
     },
 }
 

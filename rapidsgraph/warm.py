@@ -167,6 +167,12 @@ def _layered(edges: Any, weighted: Any) -> None:
             rg.pagerank(layers, progress=False)
 
 
+def _triangles(edges: Any, weighted: Any) -> None:
+    rg.triangle_count(edges)
+    for directed in (True, False):
+        rg.clustering_coefficient(rg.Graph(edges, directed=directed))
+
+
 RUNS: dict[str, Callable[[Any, Any], None]] = {
     "graph": _graph,
     "pagerank": _pagerank,
@@ -174,6 +180,7 @@ RUNS: dict[str, Callable[[Any, Any], None]] = {
     "connected components": _components,
     "core number": _core_number,
     "scan": _scan,
+    "triangles": _triangles,
     "layered edge list": _layered,
 }
 

@@ -239,6 +239,8 @@ CLUSTERINGS = {
     "scan_index": lambda edges: rg.ScanIndex(edges).query(0.01, 2, memberships=True),
     "structural_similarity": rg.structural_similarity,
     "core_number": rg.core_number,
+    "triangle_count": rg.triangle_count,
+    "clustering_coefficient": rg.clustering_coefficient,
 }
 SIMILAR_CASES = [(kind, "directed") for kind in ("far apart, 425,000", "from 0, few")]
 SIMILAR_CASES += [("gaps, many", policy) for policy in ("directed", "weighted", "undirected")]

@@ -47,6 +47,8 @@ RUNS: dict[str, Callable[[Any], Any]] = {
     "scan": rg.scan,
     "scan_index": rg.ScanIndex,
     "structural_similarity": rg.structural_similarity,
+    "triangle_count": rg.triangle_count,
+    "clustering_coefficient": rg.clustering_coefficient,
 }
 
 

@@ -35,6 +35,8 @@ RUNS: dict[str, Callable[[Any, Any], Any]] = {
     "strong components": lambda rg, edges: rg.connected_components(edges, strong=True),
     "core_number": lambda rg, edges: rg.core_number(edges),
     "structural_similarity": lambda rg, edges: rg.structural_similarity(edges),
+    "triangle_count": lambda rg, edges: rg.triangle_count(edges),
+    "clustering_coefficient": lambda rg, edges: rg.clustering_coefficient(edges),
     "scan": lambda rg, edges: rg.scan(edges),
     "scan_index": lambda rg, edges: rg.ScanIndex(edges).query(0.5, 3),
 }

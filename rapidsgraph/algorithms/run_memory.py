@@ -29,6 +29,7 @@ from ..validation import check_free_memory
 
 Algorithm = Literal[
     "bfs",
+    "clustering_coefficient",
     "connected_components",
     "core_number",
     "pagerank",
@@ -36,6 +37,7 @@ Algorithm = Literal[
     "scan_index",
     "sssp",
     "structural_similarity",
+    "triangle_count",
 ]
 
 
@@ -56,6 +58,7 @@ class AlgorithmBytes(NamedTuple):
 # `run_bytes`, which is for graphs on a CPU.
 ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "bfs": AlgorithmBytes(64, 16, 28),
+    "clustering_coefficient": AlgorithmBytes(144, 24, 24),
     "connected_components": AlgorithmBytes(64, 4, 4),
     "core_number": AlgorithmBytes(64, 24, 24),
     "pagerank": AlgorithmBytes(96, 16, 56),
@@ -63,11 +66,19 @@ ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "scan_index": AlgorithmBytes(112, 68, 68),
     "sssp": AlgorithmBytes(104, 16, 28),
     "structural_similarity": AlgorithmBytes(80, 44, 44),
+    "triangle_count": AlgorithmBytes(112, 30, 30),
 }
 # Algorithms of the undirected simple graph, in which an edge is two arcs.
-UNDIRECTED_ALGORITHMS = {"core_number", "scan", "scan_index", "structural_similarity"}
+UNDIRECTED_ALGORITHMS = {
+    "core_number",
+    "scan",
+    "scan_index",
+    "structural_similarity",
+    "triangle_count",
+}
 # Layouts of the adjacency that an algorithm needs of a directed graph.
 LAYOUTS = {
+    "clustering_coefficient": ("csr", "csc"),
     "pagerank": ("csc",),
     "bfs": ("csr", "csc"),
     "sssp": ("csr", "csc"),
@@ -198,6 +209,9 @@ def _clustering_bytes(algorithm: Algorithm, graph: GraphStats, memberships: bool
     elif algorithm == "scan":
         # A membership is an arc from a border to a core.
         result = (40 if memberships else 4) * arcs + 52 * vertices + graph.name_bytes(vertices)
+    elif algorithm == "triangle_count":
+        similarity = 0
+        result = 4 * arcs + 64 * vertices + graph.name_bytes(vertices)
     else:
         num_keys = max(vertices, MIN_SORT_KEYS)
         sort = 16 * num_keys + counting_sort_bytes(arcs, num_keys) + 8 * vertices

@@ -42,6 +42,9 @@ BFS_BETA = 20
 # SCAN
 SIMILARITY_LEVELS = 2**20  # quantization of similarity by which the lists of an index are sorted
 
+# Triangles
+TRIANGLE_CHUNK = 2048  # neighbors of a vertex whose lists one block looks up at a time
+
 # Layered edge lists
 GROUP_ROWS = 32  # rows of a section that share one start
 MAX_LAUNCH_PARTITIONS = 256  # partitions of one launch

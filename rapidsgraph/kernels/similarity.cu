@@ -15,9 +15,10 @@
 // algorithm); Stovall, Kockara, Avci, IEEE TPDS 26(12), 2015,
 // https://doi.org/10.1109/TPDS.2014.2374607 (GPUSCAN: compare_lists).
 
+#include "hash_table.cuh"
 #include "rows.cuh"
+#include "search.cuh"
 
-#define EMPTY (-1)
 #define OWNERS_PER_FETCH 4  // owners that a warp fetches at a time
 #define BATCH 4             // items of a list that a lane loads at once
 #define MAX_LANE_DEGREE 8   // upper neighbors that a single lane looks up
@@ -25,19 +26,6 @@
 __device__ __forceinline__ bool is_above(const int *degrees, long long vertex, int other) {
   const int degree = degrees[vertex], other_degree = degrees[other];
   return other_degree > degree || (other_degree == degree && other > vertex);
-}
-
-// Return the first index in list[start .. stop), ascending, whose item is not below `key`.
-__device__ __forceinline__ long long position(const int *list, long long start, long long stop,
-                                              int key) {
-  while (start < stop) {
-    const long long middle = (start + stop) / 2;
-    if (list[middle] < key)
-      start = middle + 1;
-    else
-      stop = middle;
-  }
-  return start;
 }
 
 // sizes[v] = vertices in v's upper list.
@@ -118,35 +106,6 @@ extern "C" __global__ void count_by_thread(long long num_vertices, long long max
     }
   }
 }
-
-// A block of a vertex's upper list in shared memory: open addressing, at most half full.
-struct Table {
-  int *keys, *counts;
-  int mask, shift;
-
-  __device__ __forceinline__ int slot(int key) const {
-    int slot = (unsigned)key * 2654435761u >> shift;
-    while (true) {
-      const int stored_key = keys[slot];
-      if (stored_key == key || stored_key == EMPTY) return slot;
-      slot = (slot + 1) & mask;
-    }
-  }
-  __device__ __forceinline__ void clear(int thread, int num_threads) {
-    for (int i = thread; i <= mask; i += num_threads) keys[i] = EMPTY, counts[i] = 0;
-  }
-  __device__ __forceinline__ void insert(int key) {
-    int slot = (unsigned)key * 2654435761u >> shift;
-    while (atomicCAS(&keys[slot], EMPTY, key) != EMPTY) slot = (slot + 1) & mask;
-  }
-  // Use the fewest slots, at most max_slots, of which three quarters stay empty.
-  __device__ __forceinline__ void fit(int size, int max_slots) {
-    int bits = 5;
-    while ((1 << bits) < 4 * size && (2 << bits) <= max_slots) bits++;
-    mask = (1 << bits) - 1;
-    shift = 32 - bits;
-  }
-};
 
 struct Lists {
   const long long *offsets;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 RANKS = "Values agree to rounding. `alpha` from 0 to 1, `tol` above 0, no negative values."
+UNDIRECTED = "Of undirected graphs without weights."
 TIES = "Of several shortest paths, the result may have another one."
 ORDER = "Functions for the neighbors, and `reverse` of a directed graph, are left to NetworkX."
 FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
@@ -16,6 +17,7 @@ FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
     "all_pairs_shortest_path": TIES,
     "all_pairs_shortest_path_length": "",
     "ancestors": "",
+    "average_clustering": UNDIRECTED,
     "average_shortest_path_length": "",
     "bellman_ford_path": TIES,
     "bellman_ford_path_length": "",
@@ -25,6 +27,7 @@ FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
     "bfs_successors": ORDER,
     "bfs_tree": ORDER,
     "bidirectional_shortest_path": TIES,
+    "clustering": UNDIRECTED,
     "connected_components": "",
     "core_number": "Undirected graphs only.",
     "degree_centrality": "",
@@ -68,6 +71,8 @@ FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
     "single_target_shortest_path": TIES,
     "single_target_shortest_path_length": "",
     "strongly_connected_components": "",
+    "transitivity": UNDIRECTED,
+    "triangles": "",
     "weakly_connected_components": "",
 }
 

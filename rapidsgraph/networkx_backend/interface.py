@@ -16,6 +16,13 @@ from .breadth_first import (
     generic_bfs_edges,
     predecessor,
 )
+from .clustering import (
+    average_clustering,
+    check_clustering,
+    clustering,
+    transitivity,
+    triangles,
+)
 from .components import (
     connected_components,
     is_connected,
@@ -107,6 +114,7 @@ __all__ = [
     "all_pairs_shortest_path",
     "all_pairs_shortest_path_length",
     "ancestors",
+    "average_clustering",
     "average_shortest_path_length",
     "bellman_ford_path",
     "bellman_ford_path_length",
@@ -117,6 +125,7 @@ __all__ = [
     "bfs_tree",
     "bidirectional_shortest_path",
     "can_run",
+    "clustering",
     "connected_components",
     "convert_from_nx",
     "convert_to_nx",
@@ -164,27 +173,34 @@ __all__ = [
     "single_target_shortest_path",
     "single_target_shortest_path_length",
     "strongly_connected_components",
+    "transitivity",
+    "triangles",
     "weakly_connected_components",
 ]
 
 CHECKS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
+    "average_clustering": check_clustering,
     "average_shortest_path_length": check_method,
     "bfs_edges": check_order,
     "bfs_predecessors": check_order,
     "bfs_successors": check_order,
     "bfs_tree": check_order,
+    "clustering": check_clustering,
     "core_number": check_core_number,
     "generic_bfs_edges": check_order,
     "overall_reciprocity": check_reciprocity,
     "pagerank": check_pagerank,
     "predecessor": check_order,
     "reciprocity": check_reciprocity,
+    "transitivity": check_clustering,
+    "triangles": check_clustering,
 }
 # Nodes and edges from which a call is faster than NetworkX: of functions that take it long, and of
 # others.
 MIN_SLOW_SIZE, MIN_SIZE = 500, 5_000
 # A conversion takes about as long as two calls of a function that reads every edge once.
 NUM_CALLS_BEFORE_CONVERSION = 2
+SLOW = {"average_clustering", "clustering", "pagerank", "transitivity", "triangles"}
 LINEAR = {
     "ancestors",
     "bfs_edges",
@@ -266,7 +282,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     if name in NODES_ONLY and not is_converted:
         return "the conversion reads all edges, and NetworkX none"
     is_weighted = "dijkstra" in name or "bellman_ford" in name
-    is_slow = name == "pagerank" or (is_weighted and (is_converted or name.startswith("all_pairs")))
+    is_slow = name in SLOW or (is_weighted and (is_converted or name.startswith("all_pairs")))
     min_size = MIN_SLOW_SIZE if is_slow else MIN_SIZE
     if len(graph) < min_size and len(graph) + graph.number_of_edges() < min_size:
         return f"the graph has fewer than {min_size:,} nodes and edges"

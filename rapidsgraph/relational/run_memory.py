@@ -33,6 +33,7 @@ class FrameBytes(NamedTuple):
 
 FRAME_BYTES = {
     "bfs": FrameBytes(120, 60, 5, 7),
+    "clustering_coefficient": FrameBytes(510, 60, 10, 4, 110),
     "connected_components": FrameBytes(240, 40, 14, 4),
     "core_number": FrameBytes(510, 60, 10, 4),
     "pagerank": FrameBytes(115, 105, 5, 5),
@@ -40,6 +41,7 @@ FRAME_BYTES = {
     "shortest_path": FrameBytes(130, 60, 5, 9),  # its search
     "sssp": FrameBytes(130, 60, 5, 9),
     "structural_similarity": FrameBytes(510, 60, 10, 4, 55),
+    "triangle_count": FrameBytes(510, 60, 10, 4, 110),
 }
 
 

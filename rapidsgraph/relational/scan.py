@@ -82,32 +82,69 @@ def undirected_arcs(graph: FrameGraph) -> Table:
 def count_common_neighbors(graph: FrameGraph) -> Table:
     """Return the arcs (u, v) with the sizes of closed neighborhoods, and of their intersection.
 
-    The new columns are `source_size`, `destination_size` and `common`. Arcs to a vertex with more
-    neighbors are upward. A triangle is a wedge of two upward arcs from one vertex, and an upward
-    arc that closes it. A vertex has at most sqrt(2 m) upward arcs, so that there are at most
-    m sqrt(2 m) wedges [2]_, which are joined in chunks.
+    The new columns are `source_size`, `destination_size` and `common`.
     """
     source, destination = map(graph.name_columns, ("source", "destination"))
     ends, third = [*source, *destination], graph.name_columns("third")
-    arcs = undirected_arcs(graph)
-    sizes = arcs.assign(source_size=1).aggregate(source, source_size="sum")
-    sizes = sizes.assign(source_size=lambda sizes: sizes["source_size"] + 1)
-    arcs = arcs.partition(source).join(sizes, source)
-    sizes = sizes.rename([*source, "source_size"], [*destination, "destination_size"])
-    arcs = arcs.partition(destination).join(sizes, destination).partition(ends).persist()
-    low, high = ["source_size", *source], ["destination_size", *destination]
-    upward = arcs.filter(lambda arcs: is_less(arcs, low, high)).select(ends).persist()
-    closing = upward.rename(ends, [*destination, *third])
-    counts = upward.assign(common=2)  # u and v
-    for chunk in _split_wedges(upward.partition(source), source):
-        wedges = chunk.join(chunk.rename(destination, third), source)
-        triangles = wedges.partition([*destination, *third]).join(closing, [*destination, *third])
+    arcs = add_degrees(graph, undirected_arcs(graph))
+    counts = select_upward(graph, arcs).select(ends).assign(common=2)  # u and v
+    for triangles in find_triangles(graph, arcs):
         sides = [*source, *destination], [*source, *third], [*destination, *third]
         first, *others = (triangles.select(side).rename(side, ends) for side in sides)
         common = first.union(*others).assign(common=1).aggregate(ends, common="sum")
         counts = counts.union(common).aggregate(ends, common="sum").persist()
     reverse = counts.rename(ends, [*destination, *source]).select([*ends, "common"])
     return arcs.join(counts.union(reverse.partition(ends)), ends).persist()
+
+
+def add_degrees(graph: FrameGraph, arcs: Table) -> Table:
+    """Add the sizes of the closed neighborhoods of both endpoints, and partition by both.
+
+    The arcs are both directions of every edge. The columns are `source_size`, `destination_size`.
+    """
+    source, destination = map(graph.name_columns, ("source", "destination"))
+    sizes = arcs.select(source).assign(source_size=1).aggregate(source, source_size="sum")
+    sizes = sizes.assign(source_size=lambda sizes: sizes["source_size"] + 1)
+    arcs = arcs.partition(source).join(sizes, source)
+    sizes = sizes.rename([*source, "source_size"], [*destination, "destination_size"])
+    arcs = arcs.partition(destination).join(sizes, destination)
+    return arcs.partition([*source, *destination]).persist()
+
+
+def select_upward(graph: FrameGraph, arcs: Table) -> Table:
+    """Return the arcs to a vertex with more neighbors, or with as many and a larger name."""
+    low, high = ([f"{end}_size", *graph.name_columns(end)] for end in ("source", "destination"))
+    return arcs.filter(lambda arcs: is_less(arcs, low, high))
+
+
+def find_triangles(graph: FrameGraph, arcs: Table, columns: Sequence[str] = ()) -> Iterator[Table]:
+    """Yield the triangles of source, destination and third, of some vertices at a time.
+
+    A triangle is a wedge of two upward arcs from one vertex, and an upward arc that closes it. A
+    vertex has at most sqrt(2 m) upward arcs, so that there are at most m sqrt(2 m) wedges [2]_,
+    which are joined in chunks.
+
+    Parameters
+    ----------
+    graph : FrameGraph
+    arcs : Table
+        As of `add_degrees`.
+    columns : sequence of str
+        Columns of the arcs that the triangles have for their sides: by this name from source to
+        destination, with the prefix ``third_`` from source to third, and ``closing_`` from
+        destination to third.
+    """
+    source, destination = map(graph.name_columns, ("source", "destination"))
+    ends, third = [*source, *destination], graph.name_columns("third")
+    upward = select_upward(graph, arcs).select([*ends, *columns]).persist()
+    of_third, of_closing = (
+        [f"{prefix}_{each}" for each in columns] for prefix in ("third", "closing")
+    )
+    closing = upward.rename([*ends, *columns], [*destination, *third, *of_closing])
+    for chunk in _split_wedges(upward.partition(source), source):
+        others = chunk.rename([*destination, *columns], [*third, *of_third])
+        wedges = chunk.join(others, source).partition([*destination, *third])
+        yield wedges.join(closing, [*destination, *third])
 
 
 def _split_wedges(arcs: Table, source: list[str]) -> Iterator[Table]:

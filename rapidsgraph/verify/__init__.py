@@ -18,8 +18,18 @@ from .core_number import core_number
 from .pagerank import pagerank
 from .scan import scan
 from .traversal import bfs, sssp
+from .triangles import clustering_coefficient, triangle_count
 
-__all__ = ["bfs", "components", "core_number", "pagerank", "scan", "sssp"]
+__all__ = [
+    "bfs",
+    "clustering_coefficient",
+    "components",
+    "core_number",
+    "pagerank",
+    "scan",
+    "sssp",
+    "triangle_count",
+]
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from .. import frames
 from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES, Epsilon, check_epsilon, check_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
@@ -20,11 +22,11 @@ from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..validation import suggest_parameters
 from .cluster_reader import LOW_WORD, ClusterTable, check_roles, read_clusters
+from .common_neighbors import find_common_neighbors, pack_arcs
 from .components import check_group_order, connected_minimum, smallest_members
 from .result_reader import verification_errors, vertex_name
 
 CHUNK_ARCS = 2**22  # arcs that are checked at a time
-CHUNK_LOOKUPS = 2**21  # neighbors that are looked up at a time
 ROUNDING = 1e-9  # relative distance from epsilon at which floating point may round wrongly
 ROLE_NAMES = [f"{'an' if role[0] in 'aeiou' else 'a'} {role}" for role in ROLES]
 
@@ -115,7 +117,7 @@ def _find_similar_edges(adjacency: Adjacency, sizes: Array, epsilon: Fraction) -
     """Return the smaller endpoints, larger endpoints and common neighbors of similar edges."""
     xp, neighbors = array_module(sizes), adjacency.neighbors
     rows = row_indices(adjacency)
-    keys = rows.astype(xp.int64) << 32 | neighbors
+    keys = pack_arcs(adjacency)
     chunks = []
     for start in range(0, max(rows.size, 1), CHUNK_ARCS):
         sources, destinations = (v[start : start + CHUNK_ARCS] for v in (rows, neighbors))
@@ -131,33 +133,12 @@ def _find_similar_edges(adjacency: Adjacency, sizes: Array, epsilon: Fraction) -
 
 
 def count_common_neighbors(first: Array, second: Array, adjacency: Adjacency, keys: Array) -> Array:
-    """Return |N[u] & N[v]| of edges (u, v) by binary search: int64.
-
-    `keys` are all arcs as row << 32 | neighbor, ascending: int64.
-    """
-    xp, offsets = array_module(keys), adjacency.offsets
-    common = xp.full(first.size, 2, xp.int64)  # both endpoints are in both neighborhoods
-    if not first.size:
-        return common
-    first_degrees, second_degrees = (offsets[1:][v] - offsets[v] for v in (first, second))
-    is_first = first_degrees <= second_degrees  # the endpoint whose neighbors are looked up
-    smaller, larger = xp.where(is_first, first, second), xp.where(is_first, second, first)
-    degrees = xp.where(is_first, first_degrees, second_degrees)
-    stops = xp.cumsum(degrees)
-    starts = stops - degrees
-    num_lookups = int(stops[-1])
-    for start in range(0, num_lookups, CHUNK_LOOKUPS):
-        stop = min(start + CHUNK_LOOKUPS, num_lookups)
-        bounds = xp.searchsorted(stops, xp.asarray([start, stop - 1]), side="right")
-        first_edge, last_edge = bounds.tolist()
-        edges = slice(first_edge, last_edge + 1)
-        edge = xp.zeros(stop - start, xp.int32)  # of every lookup, counted from first_edge
-        edge[starts[first_edge + 1 : last_edge + 1] - start] = 1  # no list is empty
-        edge = xp.cumsum(edge)
-        arcs = xp.arange(start, stop) + (offsets[smaller[edges]] - starts[edges])[edge]
-        lookups = (larger[edges].astype(xp.int64) << 32)[edge] | adjacency.neighbors[arcs]
-        is_common = keys[xp.minimum(xp.searchsorted(keys, lookups), keys.size - 1)] == lookups
-        common[edges] += xp.bincount(edge[is_common], minlength=last_edge + 1 - first_edge)
+    """Return |N[u] & N[v]| of edges (u, v): int64; the parameters are as of `common_neighbors`."""
+    common = array_module(keys).full(first.size, 2, np.int64)  # both endpoints are in both
+    for edges, _ in find_common_neighbors(first, second, adjacency, keys):
+        if edges.size:
+            start, stop = int(edges[0]), int(edges[-1]) + 1
+            common[start:stop] += array_module(keys).bincount(edges - start, minlength=stop - start)
     return common
 
 

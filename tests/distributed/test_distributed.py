@@ -441,12 +441,14 @@ def test_on_gpus(tmp_path):
                 lambda graph: rg.pagerank(graph, tolerance=1e-12, max_iterations=200),
                 lambda graph: rg.scan(graph, epsilon=0.3, mu=2),
                 rg.structural_similarity,
+                rg.triangle_count,
+                rg.clustering_coefficient,
             ):
                 found = run(given).compute().to_pandas()
                 expected = run(whole)
                 for name in expected:
                     a, b = found[name], expected[name]
-                    if name in ("pagerank", "similarity"):
+                    if name in ("pagerank", "similarity", "coefficient"):
                         np.testing.assert_allclose(a, b, rtol=1e-9)
                     else:
                         values = [v.astype(object).where(v.notna(), None).tolist() for v in (a, b)]

@@ -56,6 +56,38 @@ def test_weakly_connected_components(name):
         assert run("is_weakly_connected", g) is nx.is_weakly_connected(g)
 
 
+@pytest.mark.parametrize("name", [each for each in UNDIRECTED if each != "parallel"])
+def test_triangles_and_clustering(name):
+    g = GRAPHS[name].copy()
+    g.add_edges_from([(node, node) for node in list(g)[:2]])  # self-loops do not count
+    nodes = list(g)[:7]
+    for function in ("triangles", "clustering"):
+        expected = getattr(nx, function)
+        result = run(function, g)
+        assert result == expected(g) and list(result) == list(g)
+        assert {*map(type, result.values())} == {*map(type, expected(g).values())}
+        assert run(function, g, [*nodes, "not a node"]) == expected(g, nodes)
+        assert run(function, g, nodes[0]) == expected(g, nodes[0])
+    assert run("transitivity", g) == nx.transitivity(g)
+    assert run("average_clustering", g) == nx.average_clustering(g)
+    if nx.triangles(g)[nodes[1]]:
+        options = {"nodes": nodes, "count_zeros": False}
+        assert run("average_clustering", g, **options) == nx.average_clustering(g, **options)
+
+
+def test_clustering_that_is_left_to_networkx():
+    g = nx.complete_graph(4)
+    for other, options in (
+        (g.to_directed(), {}),
+        (g, {"weight": "weight"}),
+        (nx.MultiGraph(g), {}),
+    ):
+        with pytest.raises(NotImplementedError):
+            run("clustering", other, **options)
+    with pytest.raises(ZeroDivisionError):
+        run("average_clustering", nx.Graph())
+
+
 def test_null_graph_is_refused():
     with pytest.raises(nx.NetworkXPointlessConcept):
         run("is_connected", nx.Graph())

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
+    "tests.test_cluster",
     "centrality.tests.test_degree_centrality",
     "components.tests.test_connected",
     "components.tests.test_strongly_connected",

@@ -44,6 +44,8 @@ def test_graphs_of_text_without_edges():
     assert_same(lambda method: rg.connected_components(graph, method=method))
     assert_same(lambda method: rg.structural_similarity(graph, method=method))
     assert_same(lambda method: rg.scan(graph, method=method))
+    assert_same(lambda method: rg.triangle_count(graph, method=method))
+    assert_same(lambda method: rg.clustering_coefficient(graph, method=method))
 
 
 @given(edge_lists, st.booleans(), policies, st.sampled_from(["drop", "keep"]))
@@ -54,6 +56,8 @@ def test_components_and_pagerank_of_graphs(edges, directed, multi_edges, self_lo
         multi_edges=multi_edges, self_loops=self_loops, vertices=11,
     )  # fmt: skip
     assert_same(lambda method: rg.connected_components(graph, method=method))
+    assert_same(lambda method: rg.triangle_count(graph, method=method))
+    assert_same(lambda method: rg.clustering_coefficient(graph, method=method))
     assert_same(lambda method: rg.pagerank(graph, tolerance=0, max_iterations=4, method=method))
 
 

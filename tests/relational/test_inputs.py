@@ -58,6 +58,8 @@ def test_frames_of_every_library(make_frame, kind):
     frame = make_frame(columns)
     assert_same(lambda method: rg.bfs(frame, names[20], depth_limit=2, method=method))
     assert_same(lambda method: rg.connected_components(frame, method=method))
+    assert_same(lambda method: rg.triangle_count(frame, method=method))
+    assert_same(lambda method: rg.clustering_coefficient(frame, method=method))
 
 
 @pytest.mark.parametrize(

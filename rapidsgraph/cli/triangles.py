@@ -1,0 +1,87 @@
+"""Commands ``triangles`` and ``clustering``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import rapidsgraph as rg
+
+from .app import DeviceOption, app, command, print_highest
+from .layered_input import refuse_store
+from .options import (
+    CommandRun,
+    DestinationOption,
+    EdgesArgument,
+    SourceOption,
+    UndirectedOption,
+    VerticesOption,
+    output_option,
+    top_option,
+    verify_option,
+)
+
+TopOption = Annotated[int | None, top_option("Print the N highest; by default 10 if no --output.")]
+
+
+@command(app)
+def triangles(
+    edges: EdgesArgument,
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    vertices: VerticesOption = None,
+    device: DeviceOption = "auto",
+    output: Annotated[Path | None, output_option("vertices with their triangles")] = None,
+    top: TopOption = None,
+    verify: Annotated[bool, verify_option("counts")] = False,
+) -> None:
+    """Count the triangles that each vertex is in. Directions are ignored."""
+    run = CommandRun(
+        "triangles", {"EDGES": edges, "--vertices": vertices}, output=output, top=top,
+        verify=verify,
+    )  # fmt: skip
+    refuse_store(edges, "triangles")
+    graph = run.read_graph(
+        edges, source, destination, device=device, vertices=vertices, directed=False,
+        self_loops="drop",
+    )  # fmt: skip
+    result = rg.triangle_count(graph)
+    run.end_step("counted")
+    run.report_graph(graph)
+    run.report(f"triangles: {int(result['triangles'].sum()) // 3:,}")
+    if verify:
+        rg.verify.triangle_count(graph, result)
+        run.report("verified: the endpoints of all edges have as many common neighbors")
+    run.write_result(result, lambda count: print_highest(result, "triangles", count or 10))
+
+
+@command(app)
+def clustering(
+    edges: EdgesArgument,
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    undirected: UndirectedOption = False,
+    vertices: VerticesOption = None,
+    device: DeviceOption = "auto",
+    output: Annotated[Path | None, output_option("vertices with their coefficients")] = None,
+    top: TopOption = None,
+    verify: Annotated[bool, verify_option("coefficients")] = False,
+) -> None:
+    """Compute local clustering coefficients: how many of the neighbors' pairs are adjacent."""
+    run = CommandRun(
+        "coefficients", {"EDGES": edges, "--vertices": vertices}, output=output, top=top,
+        verify=verify,
+    )  # fmt: skip
+    refuse_store(edges, "clustering")
+    graph = run.read_graph(
+        edges, source, destination, device=device, vertices=vertices, directed=not undirected
+    )
+    result = rg.clustering_coefficient(graph)
+    run.end_step("counted")
+    run.report_graph(graph)
+    if len(result):
+        run.report(f"mean coefficient: {float(result['coefficient'].mean()):.6g}")
+    if verify:
+        rg.verify.clustering_coefficient(graph, result)
+        run.report("verified: as many arcs lead from a neighbor of each vertex to another")
+    run.write_result(result, lambda count: print_highest(result, "coefficient", count or 10))

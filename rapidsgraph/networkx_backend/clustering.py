@@ -1,0 +1,75 @@
+"""Triangles and clustering coefficients as NetworkX calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.similarity import neighborhoods
+from ..api.triangles import triangle_count
+from ..device import to_host
+from ..graph.local_graph import storage_of
+from .graph import ConvertedGraph
+
+
+def triangles(G: ConvertedGraph, nodes: Any = None) -> Any:
+    """Return the triangles of each node; see `networkx.triangles`."""
+    return _select(G, _count_triangles(G), nodes)
+
+
+def clustering(G: ConvertedGraph, nodes: Any = None, weight: str | None = None) -> Any:
+    """Return the clustering coefficient of each node; see `networkx.clustering`."""
+    counts, degrees = _count_triangles(G), _count_neighbors(G)
+    pairs = degrees * (degrees - 1)
+    values = (2 * counts / np.maximum(pairs, 1)).astype(object)
+    values[counts == 0] = 0  # an integer, as of NetworkX
+    return _select(G, values, nodes)
+
+
+def average_clustering(
+    G: ConvertedGraph, nodes: Any = None, weight: str | None = None, count_zeros: bool = True
+) -> float:
+    """Return the mean coefficient; see `networkx.average_clustering`."""
+    values = clustering(G, nodes).values()
+    if not count_zeros:
+        values = [value for value in values if value]
+    return sum(values) / len(values)
+
+
+def transitivity(G: ConvertedGraph) -> float:
+    """Return the share of wedges that are closed; see `networkx.transitivity`."""
+    counts, degrees = _count_triangles(G), _count_neighbors(G)
+    total = int(counts.sum())
+    return 2 * total / int((degrees * (degrees - 1)).sum()) if total else 0
+
+
+def check_clustering(arguments: Mapping[str, Any]) -> str | None:
+    """Return why a function of this module cannot run with these arguments, or None if it can."""
+    if arguments["G"].is_directed():
+        return "directed graphs have another definition"
+    if arguments["G"].is_multigraph():
+        return "multigraphs are left to NetworkX, which refuses most of them"
+    if arguments.get("weight") is not None:
+        return "weights are not supported"
+    return None
+
+
+def _count_triangles(G: ConvertedGraph) -> np.ndarray:
+    return to_host(triangle_count(G.unweighted)["triangles"])
+
+
+def _count_neighbors(G: ConvertedGraph) -> np.ndarray:
+    """Return the degrees without self-loops."""
+    return np.diff(to_host(neighborhoods(storage_of(G.unweighted)).offsets))
+
+
+def _select(G: ConvertedGraph, values: np.ndarray, nodes: Any) -> Any:
+    """Return values by node: of all, of some, or that of one."""
+    if nodes is None:
+        return G.by_node(values)
+    by_vertex = values.tolist()
+    if nodes in G:
+        return by_vertex[G.positions[nodes]]
+    return {node: by_vertex[G.positions[node]] for node in nodes if node in G}
