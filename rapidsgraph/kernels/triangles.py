@@ -14,7 +14,7 @@ from .jit import parallel, serial
 NUM_BLOCKS = 64
 ROWS_PER_FETCH = 16  # rows that a thread fetches at a time
 AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
-MAX_COUNTERS = 2**20  # vertices that every thread has counters for
+MAX_COUNTERS = 2**16  # vertices that every thread has counters for
 VERTEX_BITS = np.int32(0x7FFFFFFF)  # of a neighbor whose sign is its flag
 ONE, LOW_SIX = np.uint64(1), np.uint64(63)
 
@@ -162,16 +162,20 @@ def _scan_flags(start, row, num_arcs, lists, bits, flags, counters, counts):
     The upper list is that of x, between which and `row` there are `num_arcs`.
     """
     opposite, own, j = np.int64(0), np.int64(0), np.uint64(start)
-    limit = np.uint32(row)
+    limit, num_counters = np.uint32(row), np.uint32(len(counters))
     entry = lists[j]
-    while entry >> np.uint32(1) < limit:
-        vertex = entry >> np.uint32(1)
-        if _is_marked(vertex, bits):
-            opposite += 1 + _is_marked(vertex, flags)
-            own += 1 + np.int64(entry & np.uint32(1))
-            _add(vertex, num_arcs, counters, counts)
+    vertex = entry >> np.uint32(1)
+    while vertex < limit:
+        is_common = _is_marked(vertex, bits)
+        opposite += is_common + _is_marked(vertex, flags)  # flags are of marked vertices
+        own += is_common + (is_common & np.int64(entry & np.uint32(1)))
+        if vertex < num_counters:
+            counters[np.uint64(vertex)] += is_common * num_arcs
+        elif is_common:
+            add_at(counts, np.uint64(vertex), num_arcs)
         j += ONE
         entry = lists[j]
+        vertex = entry >> np.uint32(1)
     return opposite, own
 
 
