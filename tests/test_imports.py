@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "rapidsgraph"
 # Optional packages, and those whose import takes long and that few calls need.
 OPTIONAL = {
+    "IPython",
     "cuda",
     "cudf",
     "cupy",

@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import sys
+import types
 
 import pytest
 
@@ -76,3 +78,52 @@ def test_errors_pass_and_leave_no_bar_behind():
         shown(True, terminal, work)
     assert "Counting" in terminal.getvalue()
     assert terminal.getvalue().endswith("\x1b[2K")
+
+
+class Notebook:
+    """What IPython displays, and then updates."""
+
+    def __init__(self, monkeypatch):
+        self.bundles = []
+        module = types.ModuleType("IPython.display")
+        module.display = self.display
+        monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+        monkeypatch.setitem(sys.modules, "IPython.display", module)
+        monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+
+    def display(self, bundle, *, raw, display_id):
+        assert raw and display_id
+        self.bundles.append(bundle)
+        return self
+
+    def update(self, bundle, *, raw):
+        self.display(bundle, raw=raw, display_id=True)
+
+
+def test_a_notebook_shows_a_bar_without_ipywidgets(monkeypatch, recwarn):
+    notebook = Notebook(monkeypatch)
+    monkeypatch.setattr(progress, "NOTEBOOK_SECONDS", 0)
+    assert shown(True, io.StringIO()) == ""
+    first, *_, last, end = notebook.bundles
+    assert first["text/plain"] == "Counting 0/3  0:00:00"
+    assert last["text/plain"] == "Counting 3/3 at 3 0:00:00"
+    assert '<progress value="3" max="3"></progress>' in last["text/html"]
+    assert end == {"text/plain": "", "text/html": ""}
+    assert not recwarn.list
+
+
+def test_a_notebook_shows_few_updates_and_escapes_texts(monkeypatch):
+    notebook = Notebook(monkeypatch)
+    monkeypatch.setattr(progress, "NOTEBOOK_SECONDS", 1000)
+    with reporter(True, "a<b", None) as report:
+        for done in range(1000):
+            report(done, "<i>")
+    assert len(notebook.bundles) == 3
+    assert "a&lt;b <progress></progress> 0 &lt;i&gt;" in notebook.bundles[1]["text/html"]
+
+
+def test_a_notebook_shows_no_bar_by_default(monkeypatch):
+    notebook = Notebook(monkeypatch)
+    monkeypatch.setattr(progress, "DELAY", -1.0)
+    assert shown(None, io.StringIO()) == ""
+    assert not notebook.bundles

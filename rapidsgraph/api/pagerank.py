@@ -79,9 +79,9 @@ def pagerank(
     precision : {"double", "single"}, default "double"
         Precision of the values that are stored and gathered. Sums are in double precision.
     progress : bool or callable, optional
-        Whether to show a progress bar on standard error, or a function that is called as
-        ``progress(done, total, text)`` after each batch of work; `total` is None if it is unknown.
-        By default, a bar appears on a terminal if the run takes longer than a second.
+        Whether to show a progress bar on standard error or in the notebook, or a function that is
+        called as ``progress(done, total, text)`` after each batch of work; `total` is None if it is
+        unknown. By default, a bar appears on a terminal if the run takes longer than a second.
     launch : (int, int), optional
         Blocks, and threads per block, of the kernel of a method other than "auto" on a GPU.
     memory_limit : int or str, optional
