@@ -36,6 +36,7 @@ _MODULES = {
     "from_networkx": "api.conversion",
     "from_scipy": "api.conversion",
     "generate": None,
+    "label_propagation": "api.label_propagation",
     "pagerank": "api.pagerank",
     "plot": None,
     "read_edges": "io",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from .api.conversion import from_networkx as from_networkx
     from .api.conversion import from_scipy as from_scipy
     from .api.core_number import core_number as core_number
+    from .api.label_propagation import label_propagation as label_propagation
     from .api.pagerank import pagerank as pagerank
     from .api.scan import scan as scan
     from .api.scan import structural_similarity as structural_similarity

@@ -17,12 +17,14 @@ from typing import Any
 from . import frames, memory
 from .algorithms import components, shortest_path, similarity, traversal, triangles
 from .algorithms import core_number as _core_number
+from .algorithms import label_propagation as _label_propagation
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
 from .algorithms.parameters import FRAME_OPTIONS, Parameters
 from .distributed import components as distributed_components
 from .distributed import core_number as distributed_core_number
 from .distributed import edges as distributed_edges
+from .distributed import label_propagation as distributed_label_propagation
 from .distributed import layered as distributed_layered
 from .distributed import orientation as distributed_orientation
 from .distributed import pagerank as distributed_pagerank
@@ -41,6 +43,7 @@ from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage
 from .relational import components as relational_components
 from .relational import core_number as relational_core_number
+from .relational import label_propagation as relational_label_propagation
 from .relational import layered_build
 from .relational import pagerank as relational_pagerank
 from .relational import scan as relational_scan
@@ -110,6 +113,11 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LocalGraph: _core_number.core_number,
         DistributedGraph: distributed_core_number.core_number,
         FrameGraph: relational_core_number.core_number,
+    },
+    "label_propagation": {
+        LocalGraph: _label_propagation.label_propagation,
+        DistributedGraph: distributed_label_propagation.label_propagation,
+        FrameGraph: relational_label_propagation.label_propagation,
     },
     "structural_similarity": {
         LocalGraph: similarity.structural_similarity,

@@ -76,7 +76,8 @@ def estimate_memory(
     graph_or_path : Graph, LayeredEdgeList, edge frame, str or Path
         Graph, edges, or a file of edges: a path, folder, glob or URL as for `read_edges`.
     algorithm : {"pagerank", "bfs", "sssp", "connected_components", "core_number", \
-"scan", "scan_index", "structural_similarity", "triangle_count", "clustering_coefficient"}
+"label_propagation", "scan", "scan_index", "structural_similarity", "triangle_count", \
+"clustering_coefficient"}
         Algorithm to run.
     source, destination : str or list of str, optional
         Columns of vertex names in a frame or file; by default ``"source"`` and

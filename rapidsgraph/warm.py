@@ -146,6 +146,11 @@ def _core_number(edges: Any, weighted: Any) -> None:
     rg.core_number(edges)
 
 
+def _label_propagation(edges: Any, weighted: Any) -> None:
+    for options in ({}, {"directed": False}, {"multi_edges": "keep"}):
+        rg.label_propagation(rg.Graph(edges, **options))
+
+
 def _scan(edges: Any, weighted: Any) -> None:
     graph = rg.Graph(edges, directed=False, self_loops="drop")
     rg.scan(graph)
@@ -179,6 +184,7 @@ RUNS: dict[str, Callable[[Any, Any], None]] = {
     "bfs, sssp": _search,
     "connected components": _components,
     "core number": _core_number,
+    "label propagation": _label_propagation,
     "scan": _scan,
     "triangles": _triangles,
     "layered edge list": _layered,

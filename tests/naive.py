@@ -5,6 +5,7 @@ Edges are lists of (source, destination, weight). Every row counts, also paralle
 """
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 
@@ -168,6 +169,25 @@ def components(edges, vertices=()):
     groups.sort(key=lambda group: (-len(group), group[0]))
     number = {name: place for place, group in enumerate(groups) for name in group}
     return {name: number[name] for name in names}
+
+
+def labels(edges, iterations, vertices=(), directed=True):
+    """{vertex: label} of LDBC's CDLP: all take the most frequent label, the smallest of several."""
+    near = {name: [] for name in sorted({*vertices, *(end for edge in edges for end in edge[:2])})}
+    for a, b, _ in edges:
+        near[a].append(b)
+        if directed or a != b:
+            near[b].append(a)
+    result = {name: name for name in near}
+    for _ in range(iterations):
+        counts = {name: Counter(result[neighbor] for neighbor in near[name]) for name in near}
+        result = {
+            name: min(counts[name], key=lambda label: (-counts[name][label], label))
+            if near[name]
+            else result[name]
+            for name in near
+        }
+    return result
 
 
 def core_numbers(edges, vertices=()):

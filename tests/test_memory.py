@@ -209,7 +209,7 @@ def test_pagerank_of_frame_peak_is_below_estimate(kind):
     [
         (kind, algorithm, policy)
         for kind in sorted(KINDS_WITH_ALL_POLICIES)
-        for algorithm in ("bfs", "sssp", "connected_components")
+        for algorithm in ("bfs", "sssp", "connected_components", "label_propagation")
         for policy in ("directed", "weighted", "undirected")
         if policy == "directed" or kind == "gaps, many"
     ],
@@ -221,6 +221,7 @@ def test_traversal_peak_is_below_estimate(kind, algorithm, policy):
         "bfs": lambda edges: rg.bfs(edges, first),
         "sssp": lambda edges: rg.sssp(edges, first),
         "connected_components": rg.connected_components,
+        "label_propagation": rg.label_propagation,
     }[algorithm]
     for edges in (build_storage(frame, **options), frame):
         run(

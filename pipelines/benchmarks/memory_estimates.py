@@ -44,6 +44,7 @@ RUNS: dict[str, Callable[[Any], Any]] = {
     "sssp": lambda graph: rg.sssp(graph, graph.vertices.iloc[[0]]),
     "connected_components": rg.connected_components,
     "core_number": rg.core_number,
+    "label_propagation": rg.label_propagation,
     "scan": rg.scan,
     "scan_index": rg.ScanIndex,
     "structural_similarity": rg.structural_similarity,

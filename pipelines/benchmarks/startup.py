@@ -34,6 +34,7 @@ RUNS: dict[str, Callable[[Any, Any], Any]] = {
     "connected_components": lambda rg, edges: rg.connected_components(edges),
     "strong components": lambda rg, edges: rg.connected_components(edges, strong=True),
     "core_number": lambda rg, edges: rg.core_number(edges),
+    "label_propagation": lambda rg, edges: rg.label_propagation(edges),
     "structural_similarity": lambda rg, edges: rg.structural_similarity(edges),
     "triangle_count": lambda rg, edges: rg.triangle_count(edges),
     "clustering_coefficient": lambda rg, edges: rg.clustering_coefficient(edges),

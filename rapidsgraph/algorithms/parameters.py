@@ -119,6 +119,13 @@ class ComponentParameters(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LabelParameters(Parameters):
+    """Parameters of label propagation; `iterations` is their maximum number."""
+
+    iterations: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScanParameters(Parameters):
     """Parameters of SCAN.
 

@@ -32,6 +32,7 @@ Algorithm = Literal[
     "clustering_coefficient",
     "connected_components",
     "core_number",
+    "label_propagation",
     "pagerank",
     "scan",
     "scan_index",
@@ -61,6 +62,7 @@ ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "clustering_coefficient": AlgorithmBytes(144, 24, 24),
     "connected_components": AlgorithmBytes(64, 4, 4),
     "core_number": AlgorithmBytes(64, 24, 24),
+    "label_propagation": AlgorithmBytes(72, 40, 40),
     "pagerank": AlgorithmBytes(96, 16, 56),
     "scan": AlgorithmBytes(112, 44, 44),
     "scan_index": AlgorithmBytes(112, 68, 68),
@@ -79,13 +81,14 @@ UNDIRECTED_ALGORITHMS = {
 # Layouts of the adjacency that an algorithm needs of a directed graph.
 LAYOUTS = {
     "clustering_coefficient": ("csr", "csc"),
+    "label_propagation": ("csr", "csc"),
     "pagerank": ("csc",),
     "bfs": ("csr", "csc"),
     "sssp": ("csr", "csc"),
 }
 # Copies of the text names that a result allocates on a GPU; results with predecessors have two name
 # columns.
-TEXT_COPIES = {"bfs": 4, "sssp": 4, "structural_similarity": 8}
+TEXT_COPIES = {"bfs": 4, "label_propagation": 4, "sssp": 4, "structural_similarity": 8}
 # Bounds of a run with integer names: per vertex or arc, and the sort of a SCAN index.
 MAX_BYTES_PER_ITEM = 512
 MAX_BASE_BYTES = 2**26

@@ -19,7 +19,16 @@ import rapidsgraph as rg
 
 from .. import __version__, io
 from ..signals import ignore_signals
-from . import core_number, layer, pagerank, scan, shortest_path, traversal, triangles  # noqa: F401
+from . import (  # noqa: F401
+    core_number,
+    label_propagation,
+    layer,
+    pagerank,
+    scan,
+    shortest_path,
+    traversal,
+    triangles,
+)
 from .app import DeviceOption, app, command, print_highest, show_warning
 
 __all__ = ["app", "main"]

@@ -122,7 +122,9 @@ def read_columns(
         _unify_name_kinds(sources, destinations)
     for label, name in zip(labels, endpoints[0], strict=True):
         text_type = frames.arrow_text_type(edges, name)
-        text_types |= {label: text_type, "predecessor" + label.removeprefix("vertex"): text_type}
+        for column in ("predecessor", "label"):  # of results, which name vertices
+            text_types[column + label.removeprefix("vertex")] = text_type
+        text_types[label] = text_type
     is_endpoint_specific = [a != b for a, b in zip(*endpoints, strict=True)]
     return EdgeColumns(
         library, sources, destinations, weights, xp, labels, is_endpoint_specific, endpoints[0],

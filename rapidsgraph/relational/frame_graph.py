@@ -36,6 +36,7 @@ from .run_memory import check_memory, estimate_graph_bytes
 from .table import EagerTable, Table, get_first
 
 ENDPOINTS = ("source", "destination")  # columns of an edge frame
+VERTEX_COLUMNS = ("label", "predecessor")  # columns of results that name vertices
 MAX_PARTITION_ROWS = 2**40
 
 
@@ -56,6 +57,7 @@ class FrameGraph:
         Whether arcs have weights.
     is_ordered : bool
         Whether arcs have a column `order`, which parallel arcs are sorted by in the graph.
+    directed : bool
     """
 
     arcs: Table
@@ -63,6 +65,7 @@ class FrameGraph:
     schema: EdgeColumns
     weighted: bool
     is_ordered: bool = False
+    directed: bool = True
 
     def name_columns(self, endpoint: str) -> list[str]:
         """Return the name columns of an endpoint, such as ``["source_0"]``."""
@@ -97,8 +100,8 @@ class FrameGraph:
             A row per vertex, or several that `order` tells apart.
         columns : dict from str to str or None
             The result columns besides the names, in order, with the columns of `table` that
-            tell whether they have a value, or None if all rows do. `predecessor` stands for all
-            columns that name one.
+            tell whether they have a value, or None if all rows do. `predecessor` and `label`
+            stand for all columns that name one.
         order : sequence of str
             Columns that order the rows of a vertex.
         """
@@ -178,7 +181,9 @@ def _from_local_graph(graph: LocalGraph, algorithm: str | None) -> FrameGraph:
     )
     arcs = name_arcs(graph.csr, graph.weighted, labeling)
     vertices = make_frame(names, graph.xp)
-    return FrameGraph(EagerTable(arcs), EagerTable(vertices), schema, graph.weighted)
+    return FrameGraph(
+        EagerTable(arcs), EagerTable(vertices), schema, graph.weighted, directed=graph.directed
+    )
 
 
 def _from_distributed_graph(graph: DistributedGraph) -> FrameGraph:
@@ -189,7 +194,9 @@ def _from_distributed_graph(graph: DistributedGraph) -> FrameGraph:
     vertices = _run_for_table(graph, name_vertices, graph.built_partitions())
     vertices = vertices.rename(graph.schema.labels, vertex).partition(vertex)
     arcs = arcs.partition(source).persist()
-    return FrameGraph(arcs, vertices.persist(), graph.schema, graph.weighted, is_ordered)
+    return FrameGraph(
+        arcs, vertices.persist(), graph.schema, graph.weighted, is_ordered, graph.directed
+    )
 
 
 def _run_for_table(
@@ -347,10 +354,10 @@ def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | 
     data: dict[str, Any] = {label: get_values(frame, name) for label, name in names.items()}
     for column, is_valid in columns.items():
         values = {column: column}
-        if column == "predecessor":
+        if column in VERTEX_COLUMNS:
             specific = endpoint_columns(schema.labels, schema.is_endpoint_specific, column)
-            predecessors = dict(zip(schema.labels, name_columns(column, schema), strict=True))
-            values = {new: predecessors[label] for label, new in specific.items()}
+            own = dict(zip(schema.labels, name_columns(column, schema), strict=True))
+            values = {new: own[label] for label, new in specific.items()}
         for new, name in values.items():
             array = get_values(frame, name)
             data[new] = (array, frame[is_valid].values) if is_valid else array

@@ -36,6 +36,7 @@ FRAME_BYTES = {
     "clustering_coefficient": FrameBytes(510, 60, 10, 4, 110),
     "connected_components": FrameBytes(240, 40, 14, 4),
     "core_number": FrameBytes(510, 60, 10, 4),
+    "label_propagation": FrameBytes(300, 60, 12, 6),
     "pagerank": FrameBytes(115, 105, 5, 5),
     "scan": FrameBytes(510, 60, 10, 4, 55),
     "shortest_path": FrameBytes(130, 60, 5, 9),  # its search

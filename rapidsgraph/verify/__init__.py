@@ -15,6 +15,7 @@ rapidsgraph.errors.VerificationError: vertex 2 has distance 3, but the edge from
 
 from .components import components
 from .core_number import core_number
+from .label_propagation import label_propagation
 from .pagerank import pagerank
 from .scan import scan
 from .traversal import bfs, sssp
@@ -25,6 +26,7 @@ __all__ = [
     "clustering_coefficient",
     "components",
     "core_number",
+    "label_propagation",
     "pagerank",
     "scan",
     "sssp",

@@ -7,7 +7,7 @@ from ..device import Array, array_module
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
-from ..graph.csr import Adjacency, row_indices
+from ..graph.csr import Adjacency, filter_offsets, row_indices
 from ..graph.local_graph import GraphLike
 from ..validation import suggest_parameters
 from .result_reader import Result, vertex_name
@@ -72,7 +72,7 @@ def core_number(graph: GraphLike, result: Frame) -> int:
     cores, adjacency = numbers.astype(xp.int32), neighborhoods(graph)
     rows, neighbors = row_indices(adjacency), adjacency.neighbors
     is_inner = cores[neighbors] >= cores[rows]
-    degrees = xp.bincount(rows[is_inner], minlength=num_vertices)
+    degrees = xp.diff(filter_offsets(is_inner, adjacency.offsets))
     is_wrong = degrees < cores
     if bool(is_wrong.any()):
         vertex = int(is_wrong.argmax())

@@ -275,7 +275,15 @@ def test_errors_of_the_machine_are_one_line(edges, monkeypatch, error):
 def test_version_and_help():
     assert run("--version").stdout == f"rapidsgraph {rg.__version__}\n"
     assert "pagerank" in run("--help").stdout
-    names = "pagerank", "bfs", "sssp", "shortest-path", "components", "core-number"
+    names = (
+        "pagerank",
+        "bfs",
+        "sssp",
+        "shortest-path",
+        "components",
+        "core-number",
+        "label-propagation",
+    )
     for name in (*names, "doctor", "demo", "generate"):
         assert "Usage" in run(name, "-h").stdout
 

@@ -22,6 +22,7 @@ COMMANDS = [
     ["sssp", "--from", "1", "--memory-limit", "50MB"],
     ["components"],
     ["core-number"],
+    ["label-propagation"],
     ["scan"],
 ]
 

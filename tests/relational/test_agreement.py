@@ -112,6 +112,7 @@ def test_partitions_of_dask_frames(partitions, kind):
     assert_same(lambda method: rg.sssp(frame, source, method=method))
     assert_same(lambda method: rg.connected_components(frame, method=method))
     assert_same(lambda method: rg.core_number(frame, method=method))
+    assert_same(lambda method: rg.label_propagation(frame, iterations=3, method=method))
     options = {"tolerance": 0, "max_iterations": 3}
     assert_same(lambda method: rg.pagerank(frame, method=method, **options))
 
@@ -131,7 +132,7 @@ def test_names_of_several_columns_in_partitions():
     source = ("c", -1), ("b", int(columns["source"][columns["net"] == "b"][0]))
     for name, arguments in {
         "bfs": [list(source)], "sssp": [list(source)], "connected_components": [],
-        "core_number": [],
+        "core_number": [], "label_propagation": [],
     }.items():  # fmt: skip
         function = getattr(rg, name)
         result = function(tables, *arguments, method="frames").compute()

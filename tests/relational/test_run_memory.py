@@ -18,6 +18,7 @@ CALLS = {
     "pagerank": lambda edges: rg.pagerank(edges, max_iterations=3, tolerance=0, method="frames"),
     "connected_components": lambda edges: rg.connected_components(edges, method="frames"),
     "core_number": lambda edges: rg.core_number(edges, method="frames"),
+    "label_propagation": lambda edges: rg.label_propagation(edges, iterations=3, method="frames"),
     "structural_similarity": lambda edges: rg.structural_similarity(edges, method="frames"),
     "scan": lambda edges: rg.scan(edges, method="frames"),
     "triangle_count": lambda edges: rg.triangle_count(edges, method="frames"),

@@ -1,0 +1,90 @@
+"""Label propagation: the public function."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from ..algorithms.parameters import LabelParameters
+from ..dispatch import run
+from ..frames import Frame
+from ..graph.local_graph import GraphLike
+from ..validation import FramesMethod, check_choice, check_count, suggest_parameters
+
+
+@suggest_parameters
+def label_propagation(
+    graph: GraphLike, *, iterations: int = 10, method: FramesMethod = "auto"
+) -> Frame:
+    """Detect communities by label propagation: CDLP of LDBC Graphalytics.
+
+    The label of a vertex is a vertex, at first the vertex itself. In an iteration, all vertices at
+    the same time take the label that is most frequent among those of their neighbors, the smallest
+    of several. A community is the set of the vertices of one label.
+
+    Parameters
+    ----------
+    graph : Graph or edge frame
+        In a directed graph, neighbors are those of incoming and those of outgoing edges; one in
+        both counts twice. Parallel edges that the graph keeps count each. Weights are ignored. A
+        frame needs the columns `source` and `destination`. A Dask frame, or the `Graph` of one,
+        gives a Dask frame.
+    iterations : int, default 10
+        Number of iterations. They end earlier if one changes no label, with the same result.
+    method : {"auto", "frames"}, default "auto"
+        "frames" runs joins of pandas, cuDF or Dask frames, as for `connected_components`, with the
+        same result.
+
+    Returns
+    -------
+    frame
+        Columns `vertex` and `label`: one row per vertex, sorted by vertex, in the library of the
+        edge frame. Labels are vertex names; if several columns name a vertex, there are as many
+        columns of labels, except for those that both endpoints of an edge share. A vertex without
+        neighbors keeps its own label.
+
+    Raises
+    ------
+    GraphError
+        If `iterations` is not a number above 0, a name column is called like a result column, or
+        the frame has no columns `source` and `destination`.
+    InsufficientMemoryError
+        If the run would not fit into memory; raised before it starts.
+
+    See Also
+    --------
+    scan : Find clusters of vertices with similar neighborhoods.
+    verify.label_propagation : Check the labels.
+
+    Notes
+    -----
+    Label propagation was proposed with labels that are updated one after another, in random order,
+    and with ties broken at random [1]_. LDBC's variant is synchronous and deterministic [2]_: the
+    result depends on the order of the vertex names only. It does not settle everywhere: the two
+    endpoints of an edge of their own swap their labels in every iteration.
+
+    References
+    ----------
+    .. [1] U. N. Raghavan, R. Albert and S. Kumara, "Near linear time algorithm to detect community
+       structures in large-scale networks", Phys. Rev. E 76, 2007.
+       https://doi.org/10.1103/PhysRevE.76.036106
+    .. [2] A. Iosup et al., "LDBC Graphalytics: a benchmark for large-scale graph analysis on
+       parallel and distributed platforms", PVLDB 9(13), 2016.
+       https://doi.org/10.14778/3007263.3007270
+
+    Examples
+    --------
+    >>> import pandas, rapidsgraph as rg
+    >>> ends = {"source": [1, 1, 2, 3, 4, 4, 5], "destination": [2, 3, 3, 4, 5, 6, 6]}
+    >>> rg.label_propagation(rg.Graph(pandas.DataFrame(ends), directed=False))
+       vertex  label
+    0       1      1
+    1       2      1
+    2       3      1
+    3       4      3
+    4       5      3
+    5       6      3
+    """
+    check_count("iterations", iterations)
+    check_choice("method", method, get_args(FramesMethod))
+    parameters = LabelParameters(method=method, iterations=int(iterations))
+    return run("label_propagation", graph, parameters)

@@ -1,0 +1,68 @@
+"""The command label-propagation: what it prints, writes, checks and refuses."""
+
+import pandas as pd
+import pytest
+from test_cli import run, without_gpu  # noqa: F401  a fixture for all tests here
+
+import rapidsgraph as rg
+from rapidsgraph.io import write_frame
+
+EDGES = pd.DataFrame(  # cliques a to c and p to s
+    {
+        "source": ["a", "b", "c", "p", "p", "p", "q", "q", "r"],
+        "destination": ["b", "c", "a", "q", "r", "s", "r", "s", "s"],
+    }
+)
+
+
+@pytest.fixture
+def edges(tmp_path):
+    path = tmp_path / "edges.csv"
+    write_frame(EDGES, path)
+    return path
+
+
+def test_prints_the_largest_communities(edges):
+    done = run("label-propagation", edges)
+    assert (done.stdout, done.stderr) == ("p\t4\na\t3\n", "")
+    assert run("label-propagation", edges, "--top", 1).stdout == "p\t4\n"
+    assert run("label-propagation", edges, "--undirected").stdout == "p\t4\na\t3\n"
+    done = run("label-propagation", edges, "--iterations", 1)
+    assert done.stdout == "p\t3\na\t2\nb\t1\nq\t1\n"
+
+
+def test_writes_and_verifies(edges, tmp_path):
+    output = tmp_path / "labels.csv"
+    done = run("label-propagation", edges, "-o", output, "--verify")
+    assert done.stdout == ""
+    assert "7 vertices, 9 edges on the CPU: read in" in done.stderr
+    assert "communities: 2, the largest of 4 vertices\n" in done.stderr
+    assert "verified: every label is the most frequent one" in done.stderr
+    expected = rg.label_propagation(EDGES)
+    pd.testing.assert_frame_equal(pd.read_csv(output), expected, check_dtype=False)
+
+
+def test_several_columns_name_a_vertex(tmp_path):
+    path = tmp_path / "pairs.csv"
+    write_frame(pd.DataFrame({"net": ["x", "x", "y"], "u": [1, 2, 1], "v": [2, 3, 2]}), path)
+    columns = ["--source", "net", "--source", "u", "--destination", "net", "--destination", "v"]
+    done = run("label-propagation", path, *columns, "--iterations", 2)
+    assert done.stdout == "x\t1\t2\nx\t2\t1\ny\t1\t1\ny\t2\t1\n"
+
+
+def test_a_wrong_result_is_not_written(edges, tmp_path, monkeypatch):
+    right = rg.label_propagation
+    monkeypatch.setattr(
+        rg, "label_propagation", lambda graph, **options: right(graph, **options).assign(label="a")
+    )
+    done = run("label-propagation", edges, "--verify", "-o", tmp_path / "r.csv", code=1)
+    assert "error: vertex p has the label a, but that of vertex p is the most" in done.stderr
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_wrong_arguments(edges, tmp_path):
+    done = run("label-propagation", edges, "--iterations", 0, code=2)
+    assert "--iterations" in done.stderr
+    rg.LayeredEdgeList.build(edges, "a", store=tmp_path / "layers")
+    done = run("label-propagation", tmp_path / "layers", code=1)
+    assert "layers: label-propagation cannot use a layered edge list" in done.stderr
