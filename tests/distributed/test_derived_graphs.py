@@ -3,7 +3,7 @@
 import numpy as np
 import pandas
 import pytest
-from conftest import columns_of, in_partitions, random_edges
+from conftest import FrameMaker, columns_of, gpu, in_partitions, listed, random_edges
 from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
@@ -180,3 +180,27 @@ def test_arguments_are_checked(ranks):
             method([3, 99])
         with pytest.raises(rg.GraphError, match="vertices is empty"):
             method([])
+
+
+@gpu
+def test_graphs_on_a_gpu(ranks):
+    columns = columns_of(random_edges(3, vertices=40, rows=150))
+    options = {"vertices": 45, "multi_edges": "min"}
+    graph = rg.Graph(in_partitions(FrameMaker("cudf")(columns), ranks), **options)
+    assert graph.device == "gpu"
+    whole = rg.Graph(FrameMaker("pandas")(columns), **options)
+    chosen = [44, 1, 30, 2, 2, *range(5, 20)]
+    for derive in (
+        lambda g: g.subgraph(chosen),
+        lambda g: g.subgraph([44]),
+        lambda g: g.reverse(),
+        lambda g: g.to_undirected(multi_edges="sum"),
+        lambda g: g.reverse().subgraph(range(20)).to_undirected(),
+    ):
+        result, expected = derive(graph), derive(whole)
+        assert result.device == "gpu"
+        assert listed(result.vertices) == listed(expected.vertices)
+        assert listed(result.edges) == listed(expected.edges)
+        start = listed(expected.vertices)["vertex"][0]
+        near = result.neighborhood(start, hops=2)
+        assert listed(near) == listed(expected.neighborhood(start, hops=2))
