@@ -1,0 +1,339 @@
+"""Run the tasks of LDBC Graphalytics on a graph in its file format, and validate the results.
+
+    python pipelines/graphalytics.py GRAPH.properties --output FOLDER [--engine ENGINE]
+        [--reference FOLDER] [--task TASK ...]
+
+Reads the vertices (`.v`) and edges (`.e`) that the properties name, and writes a file for each
+task, such as `example-directed-BFS`, with a line "vertex value" for each vertex. With --reference,
+results are compared with those of files of the same names by the rules of the benchmark
+(https://arxiv.org/abs/2011.15028): BFS and CDLP must be equal, components of WCC equivalent, and
+values of PR, LCC and SSSP within 0.01 % of the reference.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # when run as a script
+
+from rapidsgraph.signals import exit_on_signals
+
+if __name__ == "__main__":
+    exit_on_signals()  # before the imports that take time
+
+import numpy as np
+import pandas as pd
+import typer
+
+import rapidsgraph as rg
+from rapidsgraph import device
+from rapidsgraph.atomic import replacing_folder
+from rapidsgraph.cli.app import command, print_rows
+from rapidsgraph.io.writers import resolve_destination
+
+UNREACHED = 2**63 - 1  # distance of BFS
+EPSILON = 1e-4  # largest difference relative to the reference
+Engine = StrEnum("Engine", "cpu gpu dask frames")
+TaskName = StrEnum("TaskName", {name: name for name in ["BFS", "PR", "WCC", "CDLP", "LCC", "SSSP"]})
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@dataclass
+class Properties:
+    """The properties of a graph.
+
+    Attributes
+    ----------
+    name : str
+    vertices, edges : Path
+    is_directed, has_weights : bool
+    parameters : dict from str to str
+        Such as ``"bfs.source-vertex"``, and ``"algorithms"``, a list of names.
+    """
+
+    name: str
+    vertices: Path
+    edges: Path
+    is_directed: bool
+    has_weights: bool
+    parameters: dict[str, str]
+
+    def get(self, key: str) -> str:
+        """Return a parameter; raise GraphError if there is none."""
+        if key not in self.parameters:
+            raise rg.GraphError(f"the properties of {self.name} have no {key}", parameter=key)
+        return self.parameters[key]
+
+    @property
+    def tasks(self) -> list[TaskName]:
+        """The tasks that the properties list."""
+        names = {name.strip().upper() for name in self.get("algorithms").split(",")}
+        return [task for task in TaskName if task in names]
+
+
+def read_properties(path: Path) -> Properties:
+    """Read a `.properties` file: lines "graph.NAME.key = value", and comments."""
+    values: dict[str, str] = {}
+    for line in path.read_text().splitlines():
+        key, separator, value = line.partition("=")
+        if separator and not line.lstrip().startswith("#"):
+            values[key.strip()] = value.strip()
+    end = ".vertex-file"
+    names = [key[len("graph.") : -len(end)] for key in values if key.endswith(end)]
+    if len(names) != 1:
+        raise rg.GraphError(
+            f"{path}: {len(names)} lines 'graph.NAME{end} = FILE'; there must be one", path=path
+        )
+    prefix = f"graph.{names[0]}."
+    own = {key.removeprefix(prefix): value for key, value in values.items()}
+    properties = Properties(
+        names[0], path.parent / own["vertex-file"], path.parent / own.get("edge-file", ""),
+        own.get("directed") == "true", "edge-properties.names" in own, own,
+    )  # fmt: skip
+    for key in ("edge-file", "directed"):
+        properties.get(key)
+    return properties
+
+
+def read_table(path: Path, names: Sequence[str], types: dict[str, Any]) -> pd.DataFrame:
+    """Read columns that are separated by spaces, without a header."""
+    from pyarrow import ArrowInvalid, csv
+
+    try:
+        return csv.read_csv(
+            path,
+            read_options=csv.ReadOptions(column_names=names),
+            parse_options=csv.ParseOptions(delimiter=" "),
+            convert_options=csv.ConvertOptions(column_types=types),
+        ).to_pandas()
+    except ArrowInvalid as error:
+        raise rg.GraphError(f"{path}: {error}", path=path) from error
+
+
+class Workload:
+    """The graphs of the tasks on an engine: without weights, and with them for SSSP."""
+
+    def __init__(self, properties: Properties, engine: Engine) -> None:
+        self.properties, self.method = properties, "frames" if engine == Engine.frames else "auto"
+        columns = ["source", "destination", *(["weight"] if properties.has_weights else [])]
+        types = {"source": "int64", "destination": "int64", "weight": "float64"}
+        self._edges: Any = read_table(properties.edges, columns, types)
+        self._vertices: Any = read_table(properties.vertices, ["vertex"], {"vertex": "int64"})
+        if engine == Engine.gpu:
+            device.choose("gpu")
+            import cudf
+
+            self._edges, self._vertices = map(cudf.from_pandas, (self._edges, self._vertices))
+        if engine == Engine.dask:
+            import dask.dataframe
+            from distributed import get_client
+
+            count = len(get_client().nthreads())
+            self._edges = dask.dataframe.from_pandas(self._edges, npartitions=count)
+        self._graphs: dict[str | None, rg.Graph] = {}
+
+    def build_for(self, task: TaskName) -> rg.Graph:
+        """Return the graph of a task, which is built once; only SSSP uses weights."""
+        weight = "weight" if task == TaskName.SSSP and self.properties.has_weights else None
+        if weight not in self._graphs:
+            self._graphs[weight] = rg.Graph(
+                self._edges, weight=weight, directed=self.properties.is_directed,
+                vertices=self._vertices,
+            )  # fmt: skip
+        return self._graphs[weight]
+
+
+def run_bfs(work: Workload) -> Any:
+    """Return the number of edges from the source."""
+    source = int(work.properties.get("bfs.source-vertex"))
+    return rg.bfs(work.build_for(TaskName.BFS), source, predecessors=False, method=work.method)
+
+
+def run_pagerank(work: Workload) -> Any:
+    """Return PageRank after a fixed number of iterations; dangling rank goes to all vertices."""
+    return rg.pagerank(
+        work.build_for(TaskName.PR),
+        damping=float(work.properties.get("pr.damping-factor")),
+        max_iterations=int(work.properties.get("pr.num-iterations")),
+        tolerance=0, method=work.method, progress=False,
+    )  # fmt: skip
+
+
+def run_components(work: Workload) -> Any:
+    """Return weak components."""
+    return rg.connected_components(work.build_for(TaskName.WCC), method=work.method)
+
+
+def run_label_propagation(work: Workload) -> Any:
+    """Return the labels after at most the given number of iterations."""
+    iterations = int(work.properties.get("cdlp.max-iterations"))
+    graph = work.build_for(TaskName.CDLP)
+    return rg.label_propagation(graph, iterations=iterations, method=work.method)
+
+
+def run_clustering(work: Workload) -> Any:
+    """Return local clustering coefficients."""
+    return rg.clustering_coefficient(work.build_for(TaskName.LCC), method=work.method)
+
+
+def run_shortest_paths(work: Workload) -> Any:
+    """Return the weight of shortest paths from the source."""
+    source = int(work.properties.get("sssp.source-vertex"))
+    graph = work.build_for(TaskName.SSSP)
+    return rg.sssp(graph, source, predecessors=False, method=work.method)
+
+
+# Comparison: whether each value matches the reference, by the rules of the benchmark
+
+
+def are_equal(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return which values equal the reference."""
+    return values == reference
+
+
+def are_close(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return which values differ from the reference by at most 0.01 % of it."""
+    with np.errstate(invalid="ignore"):  # the difference of infinities
+        is_near = abs(values - reference) <= EPSILON * abs(reference)
+    return (values == reference) | (is_near & np.isfinite(reference))
+
+
+def are_equivalent(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return which values are those that the groups of the reference have first, one to one."""
+    is_equivalent = np.ones(values.size, bool)
+    for one, other in ((values, reference), (reference, values)):
+        _, first, groups = np.unique(one, return_index=True, return_inverse=True)
+        is_equivalent &= other == other[first[groups]]
+    return is_equivalent
+
+
+@dataclass
+class Task:
+    """How a task is run, written and compared."""
+
+    run: Callable[[Workload], Any]
+    column: str
+    dtype: type
+    compare: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+TASKS = {
+    TaskName.BFS: Task(run_bfs, "distance", np.int64, are_equal),
+    TaskName.PR: Task(run_pagerank, "pagerank", np.float64, are_close),
+    TaskName.WCC: Task(run_components, "component", np.int64, are_equivalent),
+    TaskName.CDLP: Task(run_label_propagation, "label", np.int64, are_equal),
+    TaskName.LCC: Task(run_clustering, "coefficient", np.float64, are_close),
+    TaskName.SSSP: Task(run_shortest_paths, "distance", np.float64, are_close),
+}
+
+
+def run_task(name: TaskName, work: Workload) -> pd.DataFrame:
+    """Return the result of a task: columns `vertex` and `value`, sorted by vertex."""
+    task = TASKS[name]
+    result = task.run(work)
+    result = result.compute() if hasattr(result, "compute") else result
+    result = result.to_pandas() if hasattr(result, "to_pandas") else result
+    values = result[task.column]
+    values = values.astype("Int64").fillna(UNREACHED) if name == TaskName.BFS else values
+    return pd.DataFrame({"vertex": result["vertex"], "value": values.to_numpy(task.dtype)})
+
+
+def write_result(result: pd.DataFrame, path: Path) -> None:
+    """Write lines "vertex value"; an infinite value is "infinity"."""
+    if result["value"].dtype.kind == "f" and not np.isfinite(result["value"]).all():
+        is_finite = np.isfinite(result["value"])
+        result = result.assign(value=result["value"].astype(object).where(is_finite, "infinity"))
+    result.to_csv(path, sep=" ", header=False, index=False)
+
+
+def validate(name: TaskName, result: pd.DataFrame, path: Path) -> None:
+    """Raise VerificationError unless a result matches the reference in a file."""
+    reference = read_table(path, ["vertex", "value"], {"vertex": "int64", "value": "string"})
+    reference = reference.sort_values("vertex", ignore_index=True)
+    result = result.sort_values("vertex", ignore_index=True)
+    if not np.array_equal(reference["vertex"], result["vertex"]):
+        raise rg.VerificationError(f"{name}: the vertices are not those of {path}")
+    task = TASKS[name]
+    expected = reference["value"].to_numpy(object).astype(task.dtype)
+    is_match = task.compare(result["value"].to_numpy(), expected)
+    if not is_match.all():
+        row = int(is_match.argmin())
+        raise rg.VerificationError(
+            f"{name}: {np.count_nonzero(~is_match):,} of {is_match.size:,} values do not match "
+            f"{path}; the first is {result['value'][row]} for vertex {result['vertex'][row]}, "
+            f"where the reference has {expected[row]}",
+            row=row,
+            value=result["value"][row].item(),
+        )
+
+
+@contextmanager
+def start_workers(engine: Engine, workers: int | None) -> Iterator[None]:
+    """Start a cluster on this machine for the engine that needs one."""
+    if engine == Engine.dask:
+        with rg.cluster("cpu", workers):
+            yield
+    else:
+        yield
+
+
+def _check_output(output: Path) -> None:
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise rg.GraphError(f"{output}: there are files already; name another folder", path=output)
+
+
+@command(app)
+def graphalytics(
+    properties: Annotated[
+        Path, typer.Argument(metavar="GRAPH.properties", show_default=False, help="Of the graph.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="New folder for the results.")
+    ],
+    engine: Annotated[Engine, typer.Option(help="What runs the tasks.")] = Engine.cpu,
+    reference: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Validate with the files of this folder.")
+    ] = None,
+    task: Annotated[
+        list[TaskName] | None, typer.Option(help="Run this task; repeatable. By default all.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Workers of the engine dask.")
+    ] = None,
+) -> None:
+    """Run the tasks of LDBC Graphalytics on a graph, and validate the results."""
+    graph = read_properties(properties)
+    rows = []
+    with (
+        replacing_folder(resolve_destination(output), _check_output) as folder,
+        start_workers(engine, workers),
+    ):
+        start = time.perf_counter()
+        work = Workload(graph, engine)
+        rows.append(("read", f"{time.perf_counter() - start:.3f}", ""))
+        names = task or graph.tasks
+        start = time.perf_counter()
+        for name in names:
+            work.build_for(name)
+        rows.append(("build", f"{time.perf_counter() - start:.3f}", ""))
+        for name in names:
+            start = time.perf_counter()
+            result = run_task(name, work)
+            seconds = f"{time.perf_counter() - start:.3f}"
+            write_result(result, folder / f"{graph.name}-{name}")
+            if reference is not None:
+                validate(name, result, reference / f"{graph.name}-{name}")
+            rows.append((str(name), seconds, "" if reference is None else "valid"))
+    print_rows(zip(("task", "seconds", "check"), zip(*rows)), ("seconds",))
+
+
+if __name__ == "__main__":
+    app()
