@@ -30,7 +30,7 @@ from ..kernels.constants import (
     PAGERANK_VECTOR,
     WARP,
 )
-from .pagerank_layout import invert_weights, order_by_degree
+from .pagerank_layout import invert_weights, order_by_degree, order_rows
 
 # On an H200, propagation blocking is faster from about this size on, in single precision only.
 MIN_ARCS = 1.2e8
@@ -121,8 +121,7 @@ def arrange(
     """
     xp, num_rows = device.array_module(csc.neighbors), csc.offsets.size - 1
     degrees = xp.diff(csc.offsets)
-    order = order_by_degree(2 * degrees + (out_weights > 0))
-    num_isolated = int(((degrees == 0) & (out_weights == 0)).sum())
+    order, num_isolated = order_rows(csc, out_weights)
     by_gathers = order_by_degree(out_degrees)
     vertex_index = xp.empty(num_rows, xp.int32)
     vertex_index[by_gathers] = xp.arange(num_rows, dtype=xp.int32)

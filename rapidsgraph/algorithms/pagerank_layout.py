@@ -100,10 +100,7 @@ def arrange(
     """
     xp = device.array_module(csc.neighbors)
     degrees = xp.diff(csc.offsets)
-    # Among equal in-degrees, vertices with out-edges come first: what is gathered is contiguous,
-    # and isolated vertices are last.
-    order = order_by_degree(2 * degrees + (out_weights > 0))
-    num_isolated = int(((degrees == 0) & (out_weights == 0)).sum())
+    order, num_isolated = order_rows(csc, out_weights)
     order = _group_neighborhoods(order, num_isolated, degrees, csc)
     index, vertex_index, num_cached = _index_contributions(order, out_degrees, csc, value_type)
     return build_layout(
@@ -247,6 +244,21 @@ def _count_cacheable(count: int, value_type: type) -> int:
     """Return how many of `count` contributions fit in the cache of the current GPU."""
     cache_bytes = min(CACHE_BYTES, device.max_shared_bytes())
     return min(count, cache_bytes // np.dtype(value_type).itemsize)
+
+
+def order_rows(csc: Adjacency, out_weights: Array) -> tuple[Array, int]:
+    """Return the vertices by descending in-degree, as int32, and the number of isolated ones.
+
+    Among equal in-degrees, vertices with out-edges come first: what is gathered is contiguous, and
+    isolated vertices are last.
+    """
+    num_vertices = out_weights.size
+    keys = device.array_module(out_weights).empty(num_vertices, "int64")
+    device.launch(
+        "pagerank", "rank_rows", size=num_vertices,
+        num_vertices=num_vertices, offsets=csc.offsets, out_weights=out_weights, keys=keys,
+    )  # fmt: skip
+    return order_by_degree(keys), num_vertices - device.count_nonzero(keys)
 
 
 def order_by_degree(degrees: Array) -> Array:

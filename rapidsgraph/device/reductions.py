@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .arrays import Array, array_module
+import numpy as np
+
+from .arrays import Array, array_module, is_on_gpu
 from .launcher import launch
 
 
@@ -15,6 +17,8 @@ def count_nonzero(values: Array) -> int:
     ----------
     values : array of bool or numbers, any shape, C-contiguous
     """
+    if not is_on_gpu(values):
+        return int(np.count_nonzero(values))
     count = array_module(values).zeros(1, "int64")
     launch(
         "reduce", "count_nonzero", size=values.size,

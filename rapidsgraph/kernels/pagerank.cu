@@ -216,6 +216,13 @@ extern "C" __global__ void propagate_labels(long long num_vertices, const long l
   }
 }
 
+// keys[v] = twice the in-degree of v, plus 1 if it has out-edges; 0 for an isolated vertex.
+extern "C" __global__ void rank_rows(long long num_vertices, const long long *offsets,
+                                     const value_t *out_weights, long long *keys) {
+  STRIDE(vertex, num_vertices)
+  keys[vertex] = 2 * (offsets[vertex + 1] - offsets[vertex]) + (out_weights[vertex] > (value_t)0);
+}
+
 // Copy lists from (offsets, neighbors) by destination into that layout.
 extern "C" __global__ void arrange(long long num_vertices, long long num_contributions,
                                    long long num_whole_rows, const int *order,

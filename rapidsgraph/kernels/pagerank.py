@@ -339,6 +339,12 @@ def arrange(
                 new_weights[index] = 0
 
 
+def rank_rows(num_vertices, offsets, out_weights, keys):
+    np.subtract(offsets[1:], offsets[:-1], out=keys)
+    keys *= 2
+    keys += out_weights > 0
+
+
 def initialize_rows(
     num_vertices,
     num_contributions,

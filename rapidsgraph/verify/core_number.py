@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..algorithms.similarity import neighborhoods, undirected_graph
-from ..device import Array, array_module
+from ..device import to_host
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
@@ -82,8 +84,10 @@ def core_number(graph: GraphLike, result: Frame) -> int:
             column="core",
             value=int(cores[vertex]),
         )
-    is_left = _remove_by_level(adjacency, degrees, cores)
-    if bool(is_left.any()):
+    # There may be a round for every two vertices, and a round takes much longer on a GPU.
+    lists = Adjacency(to_host(adjacency.offsets), to_host(neighbors), np.empty(0))
+    is_left = _remove_by_level(lists, to_host(degrees), to_host(cores))
+    if is_left.any():
         vertex = int(is_left.argmax())
         raise VerificationError(
             f"{vertex_name(graph, vertex)} has core number {int(cores[vertex])}, but is in a "
@@ -94,7 +98,7 @@ def core_number(graph: GraphLike, result: Frame) -> int:
     return int(cores.max())
 
 
-def _remove_by_level(adjacency: Adjacency, degrees: Array, cores: Array) -> Array:
+def _remove_by_level(adjacency: Adjacency, degrees: np.ndarray, cores: np.ndarray) -> np.ndarray:
     """Return the vertices that cannot be removed with as few neighbors as their core number: bool.
 
     Parameters
@@ -105,19 +109,18 @@ def _remove_by_level(adjacency: Adjacency, degrees: Array, cores: Array) -> Arra
     cores : int32 array
         All levels are removed at once, since vertices of smaller core number do not count.
     """
-    xp = array_module(cores)
-    is_left = xp.ones(cores.size, bool)
-    removed = xp.flatnonzero(degrees == cores)
+    is_left = np.ones(cores.size, bool)
+    removed = np.flatnonzero(degrees == cores)
     while removed.size:
         is_left[removed] = False
         starts = adjacency.offsets[removed]
         sizes = adjacency.offsets[removed + 1] - starts
-        stops = xp.cumsum(sizes)
-        positions = xp.arange(int(stops[-1]))
-        owners = xp.searchsorted(stops, positions, side="right")
+        stops = np.cumsum(sizes)
+        positions = np.arange(int(stops[-1]))
+        owners = np.searchsorted(stops, positions, side="right")
         neighbors = adjacency.neighbors[positions + (starts - stops + sizes)[owners]]
         level = cores[removed][owners]
-        lowered, counts = xp.unique(neighbors[cores[neighbors] == level], return_counts=True)
+        lowered, counts = np.unique(neighbors[cores[neighbors] == level], return_counts=True)
         degrees[lowered] -= counts
         removed = lowered[is_left[lowered] & (degrees[lowered] <= cores[lowered])]
     return is_left
