@@ -6,11 +6,16 @@ same facts are attributes, so that no code has to parse a message.
 
 from __future__ import annotations
 
+import logging
 import math
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
+
+# The package logs to this logger and those below it; handlers are the application's. This module is
+# imported by all others, and `import rapidsgraph` alone imports nothing.
+logging.getLogger("rapidsgraph").addHandler(logging.NullHandler())
 
 CALLER_PACKAGES = ("rapidsgraph.", "numba.", "contextlib.")  # between the user and a warning
 MAX_VALUE_LENGTH = 200  # characters of a value in a message
@@ -83,7 +88,11 @@ class GraphError(ValueError):
 
     def with_hint(self, hint: str) -> Self:
         """Return a copy of the error with a hint, which ends its message."""
-        return self.with_fields(hint=hint, _template=f"{self._template}; {{hint}}")
+        template = self._template if self.hint is None else self._with_own_hint()
+        return self.with_fields(hint=hint, _template=f"{template}; {{hint}}")
+
+    def _with_own_hint(self) -> str:
+        return self._template.replace("{hint}", str(self.hint))
 
     def _format_message(self) -> str:
         column = self.parameter if self.column is None else f"column {format_value(self.column)}"

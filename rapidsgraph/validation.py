@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import logging
 import math
 import os
 import re
@@ -21,7 +22,9 @@ import numpy as np
 
 from . import device
 from .device import Array, ArrayModule
-from .errors import GraphError, InsufficientMemoryError, format_value
+from .errors import GraphError, InsufficientMemoryError, format_bytes, format_value
+
+logger = logging.getLogger(__name__)
 
 FramesMethod = Literal["auto", "frames"]  # of algorithms with one kernel form
 MAX_VERTICES = 2**31 - 1
@@ -188,6 +191,9 @@ def check_free_memory(operation: str, num_bytes: int, xp: ArrayModule) -> None:
     if num_bytes < MIN_CHECKED_BYTES:
         return
     free = device.free_memory(xp)
+    logger.debug(
+        "%s needs at most %s; %s are free", operation, format_bytes(num_bytes), format_bytes(free)
+    )
     if num_bytes > free:
         where = "on the GPU" if device.device_name(xp) == "gpu" else "in memory"
         raise InsufficientMemoryError(operation, num_bytes, free, where)
@@ -284,15 +290,16 @@ def check_weights(weights: Any, column: str, xp: ArrayModule) -> Array:
 
 
 def _not_numbers(weights: Any, column: str) -> GraphError:
-    row, value, detail = None, None, ", not text; convert the column with .astype('float64')"
+    row, value, detail = None, None, ", not text; {hint}"
+    hint: str | None = "use .astype('float64')"
     if not hasattr(weights, "iloc"):
-        detail = f", not {weights.dtype}"
+        detail, hint = f", not {weights.dtype}", None
     else:
         for index, text in enumerate(weights.head(100_000).to_numpy().tolist()):
             try:
                 float(text)
             except (TypeError, ValueError):
-                row, value = index, text
+                row, value, hint = index, text, None
                 detail = f"; row {{row}} holds {format_value(text)}"
                 break
     return GraphError(
@@ -301,6 +308,7 @@ def _not_numbers(weights: Any, column: str) -> GraphError:
         column=column,
         row=row,
         value=value,
+        hint=hint,
     )
 
 
@@ -319,7 +327,7 @@ def check_vertex_count(count: Any, prefix: str = "") -> int:
 def suggest_parameters(
     function: Callable[P, R], other_calls: Mapping[str, str] | None = None
 ) -> Callable[P, R]:
-    """Add a suggestion to the TypeError for an unknown keyword argument of a public function.
+    """Add a suggestion to the TypeErrors for keywords and positions of a public function.
 
     Parameters
     ----------
@@ -329,7 +337,12 @@ def suggest_parameters(
         Calls that have a parameter which `function` does not have, by its name; by default those of
         `Graph`, if `function` has a parameter `graph`.
     """
-    parameters = list(inspect.signature(function).parameters)
+    signature = inspect.signature(function).parameters.values()
+    parameters = [parameter.name for parameter in signature]
+    by_keyword = [each.name for each in signature if each.kind is each.KEYWORD_ONLY]
+    num_positional = len(parameters) - len(by_keyword)
+    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in signature):
+        by_keyword = []  # Python's own error is as good
     if other_calls is None:
         other_calls = GRAPH_CALLS if "graph" in parameters else {}
 
@@ -344,6 +357,12 @@ def suggest_parameters(
                     f"{function.__qualname__.removesuffix('.__init__')}() got an unexpected "
                     f"keyword argument {keyword!r}; did you mean {suggestion}?"
                 )
+        if by_keyword and len(args) > num_positional:
+            raise TypeError(
+                f"{function.__qualname__.removesuffix('.__init__')}() takes {num_positional} "
+                f"positional argument{'s' * (num_positional != 1)} but {len(args)} were given; "
+                f"pass options by keyword, such as {by_keyword[0]}=..."
+            )
         return function(*args, **kwargs)
 
     return call

@@ -7,7 +7,7 @@ distinguishes frame libraries, and it imports none of them to do so.
 Columns of numbers become NumPy or CuPy arrays, columns of text pandas or cuDF Series.
 """
 
-from .errors import missing_column_error, missing_endpoint_error
+from .errors import hints_for, missing_column_error, missing_endpoint_error
 from .factorize import (
     CHUNK_ROWS,
     TEXT_CHUNK_ROWS,
@@ -64,6 +64,7 @@ __all__ = [
     "find_weight_candidates",
     "get_column",
     "get_nullable_column",
+    "hints_for",
     "is_arrow_text",
     "is_dask",
     "is_frame",

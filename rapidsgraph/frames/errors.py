@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,46 @@ ALIASES = {
     ),
     "vertex": ("vertices", "node", "id", "name", "source"),
 }
+# Casts of pandas in hints, and those of other libraries.
+CASTS = {
+    "polars": {
+        ".astype('str')": ".cast(polars.String)",
+        ".astype('int64')": ".cast(polars.Int64)",
+        ".astype('float64')": ".cast(polars.Float64)",
+        ".str.decode('utf-8')": ".cast(polars.String)",
+    },
+    "arrow": {
+        ".astype('str')": ".cast('string')",
+        ".astype('int64')": ".cast('int64')",
+        ".astype('float64')": ".cast('float64')",
+        ".str.decode('utf-8')": ".cast('string')",
+    },
+}
+TEXT_REMEDY = "use .astype('str')"
+# Remedies for columns of types that cannot be names, and cannot be weights, by the type's name.
+NAME_REMEDIES = {
+    "boolean": "use .astype('int64')",
+    "bytes": "use .str.decode('utf-8')",
+    **dict.fromkeys(
+        ("tuple", "list", "dict", "ndarray"), "make columns of it, and pass a list of their names"
+    ),
+}
+NUMBER_REMEDIES = {
+    "boolean": "use .astype('int64')",
+    "decimal": "use .astype('float64')",
+    "timedelta": "use .dt.total_seconds()",
+    "timedelta64": "use .dt.total_seconds()",
+}
+MIN_CONTAINED = 3  # characters of a missing name that another one contains
+MAX_CHECKED_TYPES = 1000  # values whose types a message describes
 
 
 def missing_column_error(
-    name: Any, names: Iterable[Any], parameter: str, frame_parameter: str | None = None
+    name: Any,
+    names: Iterable[Any],
+    parameter: str,
+    frame_parameter: str | None = None,
+    used: Collection[Any] = (),
 ) -> MissingColumnError:
     """Return the error for a missing column, with the column that is probably meant.
 
@@ -48,11 +85,21 @@ def missing_column_error(
         The parameter that names the column.
     frame_parameter : str, optional
         The parameter whose frame must have a column of exactly this name.
+    used : collection, optional
+        Columns that other parameters name, which are not meant.
     """
     names = [str(column) for column in names]
-    candidate, hint = _find_candidate(name, names, parameter), None
+    others = {str(column) for column in used if isinstance(column, (str, int, tuple))}
+    unused = [column for column in names if column not in others]
+    candidate, hint = _find_candidate(name, unused, parameter), None
     where = f"{frame_parameter}: " if frame_parameter else ""
-    message = f"{where}there is no column {format_value(name)}; the columns are {', '.join(names)}"
+    if isinstance(name, (str, int, tuple)) and not isinstance(name, bool):
+        message = f"{where}there is no column {format_value(name)}"
+    else:
+        is_plain = name is None or isinstance(name, (bool, float))
+        value = repr(name) if is_plain else f"of type {type(name).__name__}"
+        message = f"{{parameter}} is {value}, and no name of a column"
+    message += f"; {_list_columns(names)}"
     if candidate:
         hint = f"pass {parameter}={candidate!r}"
         if frame_parameter:
@@ -74,15 +121,37 @@ def _find_candidate(name: Any, names: list[str], parameter: str) -> str | None:
     for alias in (parameter, *ALIASES.get(parameter, ())):
         if alias in by_lower_case:
             return by_lower_case[alias]
-    matches = difflib.get_close_matches(format_value(name).strip("'"), names, 1, 0.6)
+    text = format_value(name).strip("'")
+    matches = difflib.get_close_matches(text, names, 1, 0.6)
+    if not matches:
+        containing = [column for column in names if text.lower() in column.lower()]
+        matches = containing if len(containing) == 1 and len(text) >= MIN_CONTAINED else []
     return matches[0] if matches else None
 
 
-def missing_endpoint_error(names: Iterable[Any], options: Mapping[str, Any]) -> MissingColumnError:
+def _list_columns(names: Collection[str]) -> str:
+    return f"the columns are {', '.join(names)}" if names else "there are no columns"
+
+
+def missing_endpoint_error(
+    frame: Any, names: Collection[Any], options: Mapping[str, Any]
+) -> MissingColumnError:
     """Return the error for an edge frame without the column `source` or `destination`.
 
-    The message shows the call of Graph to write, with `options` as further arguments.
+    The message shows the call of Graph to write, with `options` as further arguments, or what makes
+    columns of the index of a pandas or cuDF frame.
+
+    Parameters
+    ----------
+    frame : Frame
+    names : collection
+        Its columns.
+    options : dict
+        Further arguments of the call.
     """
+    levels = list(getattr(getattr(frame, "index", None), "names", ()))
+    is_in_index = not {"source", "destination"}.isdisjoint(levels)
+    is_adjacency = isinstance(frame, Mapping) and not any(isinstance(name, str) for name in names)
     names = [str(column) for column in names]
     missing = [name for name in ("source", "destination") if name not in names]
     candidates = {name: _find_candidate(name, names, name) for name in missing}
@@ -91,9 +160,15 @@ def missing_endpoint_error(names: Iterable[Any], options: Mapping[str, Any]) -> 
         arguments = [f"{name}={candidates[name]!r}" for name in missing]
     arguments += [f"{name}={value!r}" for name, value in options.items()]
     call = f"rg.Graph(edges, {', '.join(arguments)})"
+    remedy = f"name the endpoint columns: {call}"
+    if is_in_index:
+        call = "edges.reset_index()"
+        remedy = f"the index is {', '.join(map(str, levels))}: {call} makes columns of it"
+    elif is_adjacency and names:
+        call = 'rg.Graph({"source": sources, "destination": destinations})'
+        remedy = f"a dict maps names of columns to arrays: {call}"
     return MissingColumnError(
-        f"there is no column {missing[0]!r}; the columns are {', '.join(names)}; name the "
-        f"endpoint columns: {call}",
+        f"there is no column {missing[0]!r}; {_list_columns(names)}; {remedy}",
         parameter=missing[0],
         column=missing[0],
         columns=names,
@@ -117,6 +192,57 @@ def invalid_text_error(name: Any, value: str, row: int | None = None) -> GraphEr
         row=row,
         value=value,
     )
+
+
+def invalid_type_error(
+    series: Any, name: Any, inferred: str, are_numbers: bool, fit: str
+) -> GraphError:
+    """Return the error for a pandas column of a type that `fit` does not name.
+
+    Parameters
+    ----------
+    series : pandas.Series
+    name : object
+        Name of the column, None for values of an argument.
+    inferred : str
+        Type of the values, as from `pandas.api.types.infer_dtype`.
+    are_numbers : bool
+        Whether the column must hold numbers.
+    fit : str
+        What the column must hold.
+    """
+    row = find_invalid_row(series, fit)
+    value = series.iloc[row]
+    value = value.item() if isinstance(value, np.generic) else value
+    kind = inferred
+    if inferred.startswith("mixed"):
+        kinds = {type(each).__name__ for each in series.iloc[:MAX_CHECKED_TYPES]} | {
+            type(value).__name__
+        }
+        kind = " and ".join(sorted(kinds))
+    remedy = NUMBER_REMEDIES.get(kind) if are_numbers else NAME_REMEDIES.get(kind, TEXT_REMEDY)
+    return GraphError(
+        f"{{column}} holds {kind} values ({series.dtype}), such as {format_value(value)} in row "
+        f"{{row}}; it must hold {fit}" + ("; {hint}" if remedy else ""),
+        column=name,
+        row=row,
+        value=value,
+        hint=remedy,
+    )
+
+
+@contextlib.contextmanager
+def hints_for(library: str) -> Iterator[None]:
+    """Write casts in the hints of errors as those of the library of a frame, not of pandas."""
+    try:
+        yield
+    except GraphError as error:
+        hint, casts = error.hint or "", CASTS.get(library, {})
+        for cast in casts:
+            hint = hint.replace(cast, casts[cast])
+        if hint == (error.hint or ""):
+            raise
+        raise error.with_fields(hint=hint) from None
 
 
 def find_invalid_row(series: Any, fit: str) -> int:
@@ -151,9 +277,9 @@ def not_a_frame_error(value: Any, parameter: str) -> GraphError:
     hint = _conversion(value)
     if hint:
         remedy = f"convert it: {hint}"
-    kind = type(value)
+    kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
     return GraphError(
-        f"{kind.__module__}.{kind.__name__} is not an edge frame; {remedy}",
+        f"{'None' if value is None else kind} is not an edge frame; {remedy}",
         parameter=parameter,
         hint=hint,
     )
@@ -170,9 +296,12 @@ def _conversion(value: Any) -> str | None:
         return "rg.from_scipy(matrix)"
     if device.is_array(value):
         return _array_conversion(value)
-    if not isinstance(value, Collection):
+    is_series = hasattr(value, "to_list") and hasattr(value, "dtype")
+    if not isinstance(value, Collection) and not is_series:
         return None
     first: Any = next(iter(value), None)
+    if is_series or isinstance(first, (int, str)):  # names of sources alone
+        return 'rg.Graph({"source": sources, "destination": destinations})'
     is_edge = isinstance(first, (tuple, list)) and len(first) in (2, 3)
     if not is_edge or (len(first) == 3 and not isinstance(first[2], (int, float))):
         return None
@@ -180,6 +309,10 @@ def _conversion(value: Any) -> str | None:
 
 
 def _array_conversion(array: device.Array) -> str | None:
+    if array.dtype.names:
+        return "pandas.DataFrame(edges)"
+    if array.ndim == 1:
+        return 'rg.Graph({"source": sources, "destination": destinations})'
     if array.ndim != 2:
         return None
     num_rows, num_columns = array.shape

@@ -13,8 +13,8 @@ from .. import device
 from ..errors import GraphError, format_value
 from .errors import (
     FLOAT_LIMIT,
-    find_invalid_row,
     invalid_text_error,
+    invalid_type_error,
     missing_column_error,
     missing_value_error,
     not_a_frame_error,
@@ -281,15 +281,7 @@ def _from_pandas(series: Any, name: Any, fit: str) -> Column:
                 return series.to_numpy("int64" if inferred == "integer" else "float64")
         except OverflowError:
             return _from_long_integers(series.tolist(), name, fit)
-    row = find_invalid_row(series, fit)
-    value = series.iloc[row].item() if hasattr(series.iloc[row], "item") else series.iloc[row]
-    raise GraphError(
-        f"{{column}} holds {inferred} values ({series.dtype}), such as {format_value(value)} in "
-        f"row {{row}}; it must hold {fit}",
-        column=name,
-        row=row,
-        value=value,
-    )
+    raise invalid_type_error(series, name, inferred, fit == "numbers", fit)
 
 
 def _from_long_integers(values: list[int], name: Any, fit: str) -> np.ndarray:

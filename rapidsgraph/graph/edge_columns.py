@@ -83,6 +83,19 @@ def read_columns(
 ) -> EdgeColumns:
     """Return the checked columns of an edge frame; parameters as for `Graph`."""
     library, edges = frames.normalize_frame(edges)
+    with frames.hints_for(library):
+        return _read_columns(library, edges, source, destination, weight, multi_edges)
+
+
+def _read_columns(
+    library: str,
+    edges: Frame,
+    source: str | list[str],
+    destination: str | list[str],
+    weight: str | None,
+    multi_edges: MultiEdges,
+) -> EdgeColumns:
+    """Return the checked columns of a normalized frame; see `read_columns`."""
     endpoints = [as_list(source), as_list(destination)]
     weight = choose_weight(weight, frames.column_names(edges), [*endpoints[0], *endpoints[1]])
     if len(endpoints[0]) != len(endpoints[1]) or not endpoints[0]:
@@ -96,21 +109,39 @@ def read_columns(
             [frames.get_column(edges, name, parameter) for name in names]
             for parameter, names in zip(("source", "destination"), endpoints, strict=True)
         )
-    except MissingColumnError:
+    except MissingColumnError as error:
         names = [name for names in endpoints for name in names]
         if not all(isinstance(name, str) for name in names) or names != ["source", "destination"]:
-            raise
+            columns = frames.column_names(edges)
+            used = [*names, *as_list(weight)]
+            raise frames.missing_column_error(
+                error.column, columns, str(error.parameter), used=used
+            ) from None
         options = {} if weight is None or is_default_weight(weight) else {"weight": weight}
         if weight is not None and multi_edges != "first":
             options["multi_edges"] = multi_edges
-        raise frames.missing_endpoint_error(frames.column_names(edges), options) from None
+        raise frames.missing_endpoint_error(edges, frames.column_names(edges), options) from None
+    if endpoints[0] == endpoints[1]:
+        raise GraphError(
+            f"source and destination are the same column, {', '.join(map(repr, endpoints[0]))}; "
+            "name two different ones",
+            parameter="destination",
+            column=endpoints[1][0],
+        )
+    if weight in (*endpoints[0], *endpoints[1]):
+        raise GraphError(
+            f"weight is {weight!r}, a column that names vertices; name another one, or pass "
+            "weight=None",
+            parameter="weight",
+            column=weight,
+        )
     xp, num_rows = frames.common_array_module(sources + destinations), len(sources[0])
     lengths = {len(values) for values in sources + destinations}
     if len(lengths) > 1:
         raise GraphError(f"columns have different lengths: {sorted(lengths)}", parameter="edges")
     weights = None
     if weight is not None:
-        weights = _read_weights(edges, weight, num_rows, xp)
+        weights = _read_weights(library, edges, weight, num_rows, xp)
     labels = vertex_labels(*endpoints)
     text_types: dict[str, Any] = {}
     for columns, names in zip((sources, destinations), endpoints, strict=True):
@@ -132,10 +163,11 @@ def read_columns(
     )  # fmt: skip
 
 
-def _read_weights(edges: Frame, weight: str, num_rows: int, xp: ArrayModule) -> Array:
+def _read_weights(library: str, edges: Frame, weight: str, num_rows: int, xp: ArrayModule) -> Array:
     """Return the checked weights of a frame; errors in the default column say how to ignore it."""
     try:
-        weights = check_weights(frames.get_column(edges, weight, "weight"), weight, xp)
+        with frames.hints_for(library):
+            weights = check_weights(frames.get_column(edges, weight, "weight"), weight, xp)
     except GraphError as error:
         if not is_default_weight(weight):
             raise

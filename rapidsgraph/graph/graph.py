@@ -224,7 +224,8 @@ class Graph(StoredGraph):
         -------
         Graph
             With these vertices, also those without an edge between them, and the policies of this
-            graph. The subgraph of a partitioned graph is partitioned, too.
+            graph. The subgraph of a partitioned graph is partitioned, too, and that of no vertex is
+            empty.
 
         Raises
         ------

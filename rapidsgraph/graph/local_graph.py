@@ -7,6 +7,7 @@ need them, which is why they are passed in lists that the callee empties.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -34,6 +35,8 @@ from .csr import (
 from .edge_columns import EdgeColumns, name_vertices, read_columns
 from .vertex_arguments import check_vertices
 from .vertex_names import Labeling
+
+logger = logging.getLogger(__name__)
 
 # A `Graph`, an edge frame (see `frames.Frame`), or a `LayeredEdgeList` where a function says so.
 GraphLike: TypeAlias = Any
@@ -443,6 +446,12 @@ def build_from_ids(
     if is_summed:
         weight_sums.check_merged_weights(adjacency, labeling)
     num_edges = adjacency.neighbors.size
+    logger.info(
+        "built a graph on the %s: %d vertices, %d edges from %d rows, %s, %s, multi_edges %r",
+        labeling.device, labeling.num_vertices, num_edges, num_rows,
+        "directed" if directed else "undirected", "weighted" if weighted else "unweighted",
+        multi_edges,
+    )  # fmt: skip
     return LocalGraph(
         labeling,
         adjacency if directed else symmetrize(adjacency),
@@ -460,9 +469,12 @@ def build_from_ids(
 def _warn_about_conflicts(count: int) -> None:
     """Warn that the default policy has dropped weights of parallel edges."""
     if count:
+        rows = "1 row was merged into a parallel edge"
+        if count > 1:
+            rows = f"{count:,} rows were merged into parallel edges"
         warn(
-            f"{count:,} rows were merged into parallel edges of another weight, which is that of "
-            "the first row; choose it by multi_edges='first', or 'sum', 'min', 'max' or 'keep'",
+            f"{rows} of another weight, which is that of the first row; choose it by "
+            "multi_edges='first', or 'sum', 'min', 'max' or 'keep'",
             WeightWarning,
         )
 

@@ -22,7 +22,8 @@ MIN_SORT_RATIO = 16  # of vertices to neighbors of a frontier that are sorted
 
 def subgraph(graph: LocalGraph, vertices: Vertices) -> LocalGraph:
     """Return the graph of some vertices and the edges between them; see `Graph.subgraph`."""
-    xp, ids = graph.xp, resolve_vertices(graph.labeling, vertices, "vertices")
+    xp = graph.xp
+    ids = resolve_vertices(graph.labeling, vertices, "vertices", may_be_empty=True)
     rows, layout = graph.built[0], "csr" if graph.has_layout("csr") else "csc"
     check_subgraph_memory(rows, ids, graph.weighted, xp)
     new_ids = xp.full(graph.num_vertices, -1, xp.int32)
@@ -47,7 +48,7 @@ def neighborhood(graph: LocalGraph, vertices: Vertices, hops: Any) -> Frame:
     check_hops(hops)
     xp, labeling = graph.xp, graph.labeling
     labeling.check_name_collisions("distance")
-    ids = resolve_vertices(labeling, vertices, "vertices")
+    ids = resolve_vertices(labeling, vertices, "vertices", may_be_empty=True)
     adjacency = graph.csr
     check_free_memory(
         f"a neighborhood among {graph.num_vertices:,} vertices", 24 * graph.num_vertices, xp

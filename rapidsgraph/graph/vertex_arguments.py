@@ -14,16 +14,20 @@ from ..validation import check_vertex_count, reject
 from .vertex_names import Labeling
 
 
-def resolve_vertices(labeling: Labeling, vertices: Any, parameter: str = "source") -> Array:
+def resolve_vertices(
+    labeling: Labeling, vertices: Any, parameter: str = "source", *, may_be_empty: bool = False
+) -> Array:
     """Return the ids of the vertices that a caller names: int32, ascending, each once.
 
     The parameters and errors are those of `find_vertices`.
     """
-    ids = find_vertices(labeling, vertices, parameter)
+    ids = find_vertices(labeling, vertices, parameter, may_be_empty=may_be_empty)
     return ids if ids.size == 1 else labeling.xp.unique(ids)
 
 
-def find_vertices(labeling: Labeling, vertices: Any, parameter: str) -> Array:
+def find_vertices(
+    labeling: Labeling, vertices: Any, parameter: str, *, may_be_empty: bool = False
+) -> Array:
     """Return the ids of the vertices that a caller names: int32, in the order of the argument.
 
     Parameters
@@ -35,6 +39,8 @@ def find_vertices(labeling: Labeling, vertices: Any, parameter: str) -> Array:
         of such tuples, or a frame, whose columns may also be called like the edges' sources.
     parameter : str
         Name of the parameter, for messages.
+    may_be_empty : bool, default False
+        Whether no vertex may be named.
 
     Raises
     ------
@@ -42,7 +48,7 @@ def find_vertices(labeling: Labeling, vertices: Any, parameter: str) -> Array:
         If no vertex is named, one is not in the graph, or the argument cannot name any.
     """
     table, columns = tabulate_vertices(labeling, vertices, parameter)
-    return find_ids(labeling, table, columns, parameter)
+    return find_ids(labeling, table, columns, parameter, may_be_empty=may_be_empty)
 
 
 def tabulate_vertices(
@@ -66,10 +72,17 @@ def list_vertices(vertices: Any) -> Any:
     return list(vertices) if isinstance(vertices, (Set, ValuesView, Iterator)) else vertices
 
 
-def find_ids(labeling: Labeling, table: Any, columns: Sequence[str], parameter: str) -> Array:
+def find_ids(
+    labeling: Labeling,
+    table: Any,
+    columns: Sequence[str],
+    parameter: str,
+    *,
+    may_be_empty: bool = False,
+) -> Array:
     """Return the ids of the vertices in the rows of a table of `tabulate_vertices`."""
     ids = labeling.ids(table, parameter, columns)
-    if not ids.size:
+    if not ids.size and not may_be_empty:
         raise GraphError("{parameter} is empty; name at least one vertex", parameter=parameter)
     return ids
 

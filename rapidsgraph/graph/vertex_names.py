@@ -23,6 +23,9 @@ from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, VertexTypeError, format_value
 from ..frames import Column
 
+MAX_SHOWN_NAMES = 3  # of vertices that are not in a graph, in a message
+MAX_CHECKED_NAMES = 100
+
 
 class VertexNames:
     """The names of vertices.
@@ -122,15 +125,7 @@ class VertexNames:
         ids = self._look_up(columns, lookup_xp, parameter)
         is_absent = ids < 0
         if device.count_nonzero(is_absent):
-            row = int(is_absent.argmax())
-            names = tuple(_item(values, row) for values in columns)
-            name = names[0] if len(names) == 1 else names
-            raise VertexNotFoundError(
-                f"{{parameter}}: vertex {format_value(name)} is not in the graph",
-                parameter=parameter,
-                row=row,
-                value=name,
-            )
+            raise _not_found_error(columns, lookup_xp.flatnonzero(is_absent), parameter)
         return xp.asarray(ids.astype(np.int32))
 
     def _look_up(self, columns: Sequence[Column], xp: ArrayModule, parameter: str) -> Array:
@@ -294,23 +289,42 @@ def check_name_collisions(labels: Iterable[str], columns: Iterable[str]) -> None
         )
 
 
+def _not_found_error(columns: Sequence[Column], rows: Array, parameter: str) -> GraphError:
+    """Return the error for names of some rows that are not in the graph."""
+    named: dict[Any, int] = {}  # distinct names, and their first rows
+    for row in rows[:MAX_CHECKED_NAMES].tolist():
+        name = tuple(_item(values, row) for values in columns)
+        named.setdefault(name[0] if len(name) == 1 else name, row)
+    (first, row), *others = named.items()
+    message = f"vertex {format_value(first)} is not in the graph"
+    if others:
+        shown = ", ".join(map(format_value, [*named][:MAX_SHOWN_NAMES]))
+        more = ", ..." if len(rows) > MAX_SHOWN_NAMES and len(named) > MAX_SHOWN_NAMES else ""
+        total = f"{len(rows):,} of {len(columns[0]):,} vertices"
+        message = f"{total} are not in the graph: {shown}{more}"
+    return VertexNotFoundError(
+        f"{{parameter}}: {message}", parameter=parameter, row=row, value=first
+    )
+
+
 def check_names(values: Column, column: Any = None, parameter: str | None = None) -> None:
     """Raise GraphError if names, in a column or an argument, are numbers but not integers."""
     if not len(values) or getattr(values.dtype, "kind", "O") != "f":
         return
     hint = "drop such rows, then use .astype('int64')"
-    problem = f"a vertex name is missing (NaN) in row {{row}}, {{column}}; {hint}"
+    problem = "a vertex name is missing (NaN) in row {row}, {column}; {hint}"
     check_present(values, problem, column=column, parameter=parameter, hint=hint)
     row, value = _find_fraction(values)
-    hint = ".astype('int64') or .astype('str')" if value.is_integer() else ".astype('str')"
+    hint = "use .astype('int64') or .astype('str')" if value.is_integer() else "use .astype('str')"
     raise VertexTypeError(
         f"vertex names must be integers or text; {{column}} has type {values.dtype}, such as "
-        f"{format_value(value)} in row {{row}}; use {hint}",
+        f"{format_value(value)} in row {{row}}; {{hint}}",
         expected="integer",
         parameter=parameter,
         column=column,
         row=row,
         value=value,
+        hint=hint,
     )
 
 
@@ -330,17 +344,29 @@ def as_integers(values: Column, parameter: str, label: str | None = None) -> Arr
     check_present(values, "{parameter} has no value in row {row}", parameter=parameter)
     row, value = _find_fraction(values) if kind == "f" else (0, _item(values, 0))
     where = " in row {row}" if len(values) > 1 else ""
-    hint = "; use .astype('int64')" if kind == "f" and value.is_integer() else ""
+    hint = _integer_hint(values, value)
     raise VertexTypeError(
         f"{{parameter}}{_format_label(label)}: {format_value(value)}{where} is "
         f"{f'of type {values.dtype}' if kind == 'f' else 'text'}, but the vertex names of this "
-        f"graph are integers{hint}",
+        f"graph are integers{'; {hint}' if hint else ''}",
         expected="integer",
         parameter=parameter,
         column=label,
         row=row,
         value=value,
+        hint=hint,
     )
+
+
+def _integer_hint(values: Column, value: Any) -> str | None:
+    """Return what to pass instead of names that are text or floats, if they stand for integers."""
+    try:
+        number = int(value)
+    except (ValueError, OverflowError):
+        return None
+    if not isinstance(value, str) and number != value:
+        return None
+    return f"pass {number}" if len(values) == 1 else f"pass integers, such as {number}"
 
 
 def check_present(values: Column, problem: str, **fields: Any) -> None:
@@ -354,14 +380,17 @@ def check_present(values: Column, problem: str, **fields: Any) -> None:
 def check_text(values: Column, parameter: str, label: str | None = None) -> None:
     """Raise GraphError if an argument's names are numbers; parameters as of `as_integers`."""
     if device.is_array(values) and len(values):
+        value = _item(values, 0)
+        hint = f"pass {str(value)!r}" if len(values) == 1 else f"pass text, such as {str(value)!r}"
         raise VertexTypeError(
-            f"{{parameter}}{_format_label(label)}: {format_value(_item(values, 0))} is a number, "
-            "but the vertex names of this graph are text",
+            f"{{parameter}}{_format_label(label)}: {format_value(value)} is a number, "
+            "but the vertex names of this graph are text; {hint}",
             expected="text",
             parameter=parameter,
             column=label,
             row=0,
-            value=_item(values, 0),
+            value=value,
+            hint=hint,
         )
 
 

@@ -80,10 +80,10 @@ def tabulate_vertex_values(
     _, table = frames.normalize_frame(values, parameter)
     names, columns = find_name_columns(labeling, table), frames.column_names(table)
     others = [name for name in columns if name not in names]
-    if len(others) != 1 and set(names) <= set(columns):
+    if not others or (len(others) > 1 and set(names) <= set(columns)):
         raise GraphError(
             f"{{parameter}} needs the columns {', '.join(map(str, names))} and one of values; it "
-            f"has {', '.join(map(str, columns))}",
+            f"has {', '.join(map(str, columns)) or 'no columns'}",
             parameter=parameter,
         )
     return table, names, others[0]
@@ -119,6 +119,8 @@ def scale_vertex_values(
             row=row,
             value=float(array[row]),
         )
+    if not ids.size:
+        raise _empty_error(parameter)
     sorted_ids = xp.sort(ids)
     repeated = sorted_ids[1:][sorted_ids[1:] == sorted_ids[:-1]]
     if repeated.size:
@@ -127,7 +129,7 @@ def scale_vertex_values(
             parameter=parameter,
             row=int((ids == repeated[0]).argmax()),
         )
-    largest = float(array.max()) if array.size else 0.0
+    largest = float(array.max())
     if not largest:
         raise GraphError(
             "{parameter}: the values sum to 0.0; at least one must be above 0", parameter=parameter
@@ -135,6 +137,12 @@ def scale_vertex_values(
     if largest > MAX_SUMMABLE:  # their sum may be infinite
         array = array / largest
     return ids, array / float(array.sum())
+
+
+def _empty_error(parameter: str) -> GraphError:
+    return GraphError(
+        "{parameter} is empty; name at least one vertex, or leave it out", parameter=parameter
+    )
 
 
 def _is_series(values: Any) -> bool:
@@ -150,9 +158,7 @@ def _tabulate_values(
     values: Mapping[Any, Any], labels: Sequence[str], parameter: str
 ) -> dict[str, Any]:
     if not values:
-        raise GraphError(
-            "{parameter} is empty; name at least one vertex, or leave it out", parameter=parameter
-        )
+        raise _empty_error(parameter)
     names: list[Any] = [list(values)]
     if len(labels) > 1:
         if not all(isinstance(name, tuple) and len(name) == len(labels) for name in values):
@@ -190,5 +196,17 @@ def _tabulate_series(values: Any, labels: Sequence[str], parameter: str) -> Fram
     is_named = set(index.names) == set(labels)  # in any order
     table = index.to_frame(index=False)
     table.columns = list(index.names) if is_named else list(labels)
+    for label in labels:
+        try:
+            frames.get_column(table, label, "vertex")
+        except GraphError as error:  # about a column that the caller has not named
+            problem = error.with_fields(column=None, parameter="it")
+            raise GraphError(
+                f"the index of {{parameter}} must hold vertices; {problem}",
+                parameter=parameter,
+                row=error.row,
+                value=error.value,
+                hint=error.hint,
+            ) from None
     table[VALUE] = values.reset_index(drop=True)
     return table

@@ -157,7 +157,9 @@ def select_columns(
     ends = []
     for parameter, value in (("source", source), ("destination", destination)):
         names = [parameter] if value is None else as_list(value)
-        ends.append([_check_column(column_names, path, name, parameter) for name in names])
+        other = {"source": destination, "destination": source}[parameter]
+        used = [*as_list(other), *as_list(weight)]
+        ends.append([_check_column(column_names, path, name, parameter, used) for name in names])
     sources, destinations = ends
     if len(sources) != len(destinations) or not sources:
         raise GraphError(
@@ -167,7 +169,8 @@ def select_columns(
             parameter="destination",
         )
     weight = choose_weight(weight, column_names, [*sources, *destinations])
-    weights = [] if weight is None else [_check_column(column_names, path, weight, "weight")]
+    used = [*sources, *destinations]
+    weights = [] if weight is None else [_check_column(column_names, path, weight, "weight", used)]
     if sources == destinations or {*weights} & {*sources, *destinations}:
         raise GraphError(
             f"{path}: source, destination and weight must be different columns",
@@ -192,8 +195,13 @@ def weight_errors(weights: list[str]) -> Iterator[None]:
         raise error.with_hint(FILE_WEIGHT_HINT) from None
 
 
-def _check_column(column_names: Sequence[str], path: str | Path, name: Any, parameter: str) -> str:
-    """Return `name`; raise GraphError unless exactly one column of the file has this name."""
+def _check_column(
+    column_names: Sequence[str], path: str | Path, name: Any, parameter: str, used: Sequence[Any]
+) -> str:
+    """Return `name`; raise GraphError unless exactly one column of the file has this name.
+
+    `used` are the columns that other parameters name.
+    """
     count = column_names.count(name)
     if count == 1:
         return name
@@ -204,7 +212,7 @@ def _check_column(column_names: Sequence[str], path: str | Path, name: Any, para
             parameter=parameter,
             column=name,
         )
-    error = frames.missing_column_error(name, column_names, parameter)
+    error = frames.missing_column_error(name, column_names, parameter, used=used)
     hint = "" if error.hint else f"; name the column to use with {parameter}="
     raise MissingColumnError(
         f"{path}: {error}{hint}",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .. import frames
 from ..device import Device, choose
-from ..errors import GraphError
+from ..errors import GraphError, format_value, warn
 from ..frames import Frame, Vertices
 from ..graph.csr import DEFAULT_MULTI_EDGES, MultiEdges
 from ..graph.graph import Graph
@@ -30,6 +31,8 @@ from .packing import PARTITION_BYTES
 from .storage import LayeredStorage, StreamStats
 from .store import open_store
 from .store_writer import save_store
+
+logger = logging.getLogger(__name__)
 
 # Set by `dispatch`, which is above.
 _open_distributed: Callable[..., Any] | None = None
@@ -151,6 +154,11 @@ class LayeredEdgeList(StoredGraph):
             If the list does not fit beside the graph, or the vertices of a file do not fit into
             the limit; `needed` is a sufficient limit.
 
+        Warns
+        -----
+        UserWarning
+            If the root reaches no other vertex.
+
         Examples
         --------
         >>> import rapidsgraph as rg
@@ -165,32 +173,25 @@ class LayeredEdgeList(StoredGraph):
             "multi_edges": multi_edges, "self_loops": self_loops, "vertices": vertices,
         }  # fmt: skip
         if isinstance(graph, (str, Path, InputFiles)):
-            return cls._from_storage(
-                build_from_file(
-                    graph, root, store, {**options, "minimum_edges": minimum_edges},
-                    partition_bytes, device, memory_limit, progress,
-                )
+            storage: Any = build_from_file(
+                graph, root, store, {**options, "minimum_edges": minimum_edges},
+                partition_bytes, device, memory_limit, progress,
             )  # fmt: skip
+            return cls._from_storage(_check_reach(storage))
         if _is_partitioned(graph):
             check_no_file_options(**options, memory_limit=memory_limit)
             build = _check_registered(_build_distributed, "graph")
-            return cls._from_storage(
-                build(
-                    storage_of(graph), root, store, minimum_edges=minimum_edges,
-                    partition_bytes=partition_bytes, device=device, progress=progress,
-                )
+            storage = build(
+                storage_of(graph), root, store, minimum_edges=minimum_edges,
+                partition_bytes=partition_bytes, device=device, progress=progress,
             )  # fmt: skip
+            return cls._from_storage(_check_reach(storage))
         check_no_file_options(
             **options, store=store, device=device, memory_limit=memory_limit, progress=progress
         )
-        return cls._from_storage(
-            build_storage(
-                as_local_graph(graph, weight=DEFAULT_WEIGHT, multi_edges=DEFAULT_MULTI_EDGES),
-                root,
-                minimum_edges,
-                partition_bytes,
-            )
-        )
+        graph = as_local_graph(graph, weight=DEFAULT_WEIGHT, multi_edges=DEFAULT_MULTI_EDGES)
+        storage = build_storage(graph, root, minimum_edges, partition_bytes)
+        return cls._from_storage(_check_reach(storage))
 
     @classmethod
     @suggest_parameters
@@ -305,6 +306,7 @@ class LayeredEdgeList(StoredGraph):
                 path, root, cache_path(path), options, PARTITION_BYTES, device, memory_limit,
                 progress,
             )  # fmt: skip
+            _check_reach(storage)
         storage.is_cache = True
         return cls._from_storage(storage)
 
@@ -419,6 +421,22 @@ def _is_partitioned(graph: Any) -> bool:
     """Return whether a graph or frame is one of Dask."""
     is_graph = isinstance(graph, Graph) and not isinstance(storage_of(graph), LocalGraph)
     return is_graph or frames.is_dask(graph)
+
+
+def _check_reach(storage: Any) -> Any:
+    """Return the storage of a new list; warn if its root reaches no other vertex."""
+    logger.info(
+        "built a layered edge list: %d vertices, %d edges, depth %d from %r",
+        storage.num_vertices, storage.num_edges, storage.depth, storage.root,
+    )  # fmt: skip
+    if storage.depth == 0 and storage.num_vertices > 1 and storage.num_edges:
+        warn(
+            f"the root {format_value(storage.root)} reaches no other vertex, so that a search in "
+            "this layered edge list finds only the root; choose a root with edges that lead away "
+            "from it, or build the list of the undirected graph",
+            UserWarning,
+        )
+    return storage
 
 
 def _check_registered(function: Callable[..., Any] | None, parameter: str) -> Callable[..., Any]:

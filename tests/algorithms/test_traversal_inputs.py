@@ -324,7 +324,7 @@ def test_vertices_without_edges(make_arrays):
     [
         (9, r"source: vertex 9 is not in the graph"),
         (-1, r"source: vertex -1 is not in the graph"),
-        ([0, 7, 8], r"source: vertex 7 is not in the graph"),
+        ([0, 7, 8], r"source: 2 of 3 vertices are not in the graph: 7, 8"),
         (2**63, r"source"),
         ([], r"source is empty; name at least one vertex"),
         ((), r"source is empty"),

@@ -182,7 +182,7 @@ def test_arrow_results_join_edges(type):
     ]  # fmt: skip
     joined = edges.join(rg.bfs(edges, "a"), "source", "vertex").sort_by("source")
     assert joined["distance"].to_pylist() == [0, 1]
-    joined = edges.join(rg.pagerank(edges), "source", "vertex")
+    joined = edges.join(rg.pagerank(rg.Graph(edges, weight=None)), "source", "vertex")
     assert joined.num_rows == 2
 
 
@@ -400,13 +400,10 @@ def test_the_error_has_the_parameter_of_the_caller(call, parameter):
 @pytest.mark.parametrize(
     ("thing", "name"),
     [
-        (None, "NoneType"),
-        ([0, 1], "list"),
+        (None, "None"),
         ([], "list"),
         ([(0, 1, {"km": 2})], "list"),
         (np.zeros((2, 2, 2), int), "ndarray"),
-        (pandas.Series([1, 2]), "Series"),
-        (pandas.Index([1, 2]), "Index"),
         (pyarrow.array([1, 2]), "Array"),
         (pyarrow.chunked_array([[1, 2]]), "ChunkedArray"),
         (Color.RED, "Color"),
@@ -482,7 +479,8 @@ def test_columns_of_one_name():
     with pytest.raises(rg.GraphError, match="2 columns are called 'destination'; rename all but"):
         rg.pagerank(table)
     unread = pandas.DataFrame([[1, 2, 0, 0], [2, 3, 0, 0]])
-    assert_is_path(unread.set_axis(["source", "destination", "x", "x"], axis=1))
+    with pytest.warns(rg.WeightWarning, match="columns of numbers: 'x', 'x'"):
+        assert_is_path(unread.set_axis(["source", "destination", "x", "x"], axis=1))
 
 
 def test_columns_need_not_be_called_by_text():

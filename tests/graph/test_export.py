@@ -23,7 +23,7 @@ NAMES = ["a", "b", "c", "z"]
 
 
 def build(**options):
-    return rg.Graph(WEIGHTED, weight="weight", vertices=NAMES, **options)
+    return rg.Graph(WEIGHTED, vertices=NAMES, **{"multi_edges": "first"} | options)
 
 
 def test_edges_are_sorted_and_in_the_library_of_the_caller(make_frame):

@@ -120,7 +120,7 @@ def test_a_layered_edge_list_of_a_dask_frame_keeps_the_first_weight(tmp_path):
     dask = pytest.importorskip("dask.dataframe")
     edges = random_edges(34, 20, 120)
     frame = pandas.DataFrame(columns_of(edges))
-    expected = rg.LayeredEdgeList.build(frame, 3)
+    expected = rg.LayeredEdgeList.build(rg.Graph(frame, multi_edges="first"), 3)
     assert expected.weighted
     store = tmp_path / "store"
     built = rg.LayeredEdgeList.build(dask.from_pandas(frame, npartitions=3), 3, store=store)

@@ -455,7 +455,7 @@ WRONG = [
     (replaced("role", 3, "hub"), "vertex d has role 'hub' and is in cluster 1"),
     ({**FOUND, "cluster": np.array([1])}, "8 vertices, but 1 rows of column 'cluster'"),
     ({**FOUND, "role": np.array([1])}, "8 vertices, but 1 rows of column 'role'"),
-    (5, "builtins.int is not an edge frame"),
+    (5, "int is not an edge frame"),
 ]
 
 

@@ -220,7 +220,7 @@ def test_written_whole(tmp_path, ending, start):
         ),
         (lambda frame: frame, "a.bmp", "'.bmp' is not known; try .png .svg .pdf"),
         (lambda frame: frame, "none/a.png", "does not exist"),
-        (lambda frame: 5, "a.png", "builtins.int is not an edge frame"),
+        (lambda frame: 5, "a.png", "int is not an edge frame"),
     ],
 )
 def test_what_cannot_be_drawn(tmp_path, change, name, message):

@@ -459,7 +459,7 @@ def test_columns_that_are_missing_or_hold_something_else():
             good.assign(role=good["role"].where(good["vertex"] != 6)),
             "the result: column 'role' has no value in row 6, of vertex 6; it can be",
         ),
-        (5, "builtins.int is not an edge frame"),
+        (5, "int is not an edge frame"),
     ):
         with pytest.raises(rg.VerificationError, match=message):
             rg.verify.scan(pandas.DataFrame(pairs(FIGURE)), result, epsilon=0.7)
