@@ -61,7 +61,7 @@ def kernel(request, monkeypatch):
 def test_paths_follow_the_predecessors_of_a_whole_search(make_arrays, directed):
     for seed in range(2):
         columns = columns_of(random_edges(seed))
-        graph = rg.Graph(make_arrays(columns), weight="weight", directed=directed)
+        graph = rg.Graph(make_arrays(columns), multi_edges="first", directed=directed)
         check_all_targets(graph, [7, 8])
         rg.pagerank(graph)  # builds the CSC
         check_all_targets(graph, 9)

@@ -168,7 +168,7 @@ def options_and_meaning():
 @pytest.mark.parametrize(("name", "options", "build", "how"), list(options_and_meaning()))
 def test_options_mean_what_they_mean_in_python(edges, tmp_path, name, options, build, how):
     run(name, edges, "--from", "b", *options, "--verify", "-o", tmp_path / "r.parquet")
-    expected = getattr(rg, name)(build_storage(EDGES, **build), "b", **how)
+    expected = getattr(rg, name)(build_storage(EDGES, **{"weight": None} | build), "b", **how)
     assert written(tmp_path / "r.parquet") == plain(expected)
 
 

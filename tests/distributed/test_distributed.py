@@ -118,7 +118,7 @@ def test_names(in_parts, kind):
     for end in ("source", "destination"):
         frame[end] = NAMES[kind](frame[end].to_numpy())
     spread = in_partitions(frame, 3)
-    graphs = [rg.Graph(each, weight="weight") for each in (spread, spread.compute())]
+    graphs = [rg.Graph(each, multi_edges="first") for each in (spread, spread.compute())]
     check_all(*graphs, frame["source"][0])
 
 
@@ -138,7 +138,7 @@ def test_names_of_several_columns(in_parts):
     frame = frame.assign(**pairs, d="n" + frame.destination.astype(str))
     columns = ["a", "b"], ["c", "d"]
     spread = in_partitions(frame, 3)
-    graphs = [rg.Graph(each, *columns, weight="weight") for each in (spread, spread.compute())]
+    graphs = [rg.Graph(each, *columns, multi_edges="first") for each in (spread, spread.compute())]
     check_all(*graphs, (frame["a"][0], frame["b"][0]))
 
 
@@ -147,11 +147,14 @@ def test_vertices_without_edges(in_parts):
     spread = in_partitions(frame, 3)
     names = pandas.DataFrame({"vertex": [500, 3, -2]})
     for vertices in (range(60), range(5, 60), 60, names, [500, 3, -2]):
-        graphs = rg.Graph(spread, vertices=vertices), rg.Graph(frame, vertices=vertices)
+        graphs = [
+            rg.Graph(each, vertices=vertices, multi_edges="first") for each in (spread, frame)
+        ]
         same(*map(rg.connected_components, graphs))
     graph = rg.Graph(spread, vertices=in_partitions(names, 3))
-    check_all(graph, rg.Graph(frame, vertices=names), 7)
-    same(graph.vertices, rg.Graph(frame, vertices=names).vertices)
+    expected = rg.Graph(frame, multi_edges="first", vertices=names)
+    check_all(graph, expected, 7)
+    same(graph.vertices, expected.vertices)
 
 
 def test_more_partitions_than_vertices(in_parts):
@@ -211,7 +214,7 @@ def test_paths_of_weight_zero(in_parts):
 def test_options_of_pagerank(in_parts):
     frame = frame_of(random_edges(11, 60, 200))
     graphs = [
-        rg.Graph(each, weight="weight", vertices=range(70))
+        rg.Graph(each, multi_edges="first", vertices=range(70))
         for each in (in_partitions(frame, 3), frame)
     ]
     some = {3: 2.0, 69: 1.0}

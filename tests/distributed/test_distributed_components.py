@@ -13,7 +13,7 @@ from rapidsgraph.distributed.components import join_forests
 
 def check(frame, vertices=None, directed=True, partitions=3):
     graph = rg.Graph(in_partitions(frame, partitions), vertices=vertices, directed=directed)
-    whole = rg.Graph(frame, vertices=vertices)
+    whole = rg.Graph(frame, multi_edges="first", vertices=vertices)
     found = rg.connected_components(graph)
     assert_frame_equal(found.compute(), rg.connected_components(whole))
 

@@ -306,7 +306,8 @@ def test_the_kind_of_frames(make_held_frame):
 
 def test_a_frame_is_taken_as_directed_with_its_weights(make_held_frame):
     columns = columns_of([(0, 1, 5), (0, 1, 7), (1, 0, 1)])
-    layered = LayeredEdgeList.build(make_held_frame(columns), 0)
+    with pytest.warns(rg.WeightWarning, match="1 row was merged"):
+        layered = LayeredEdgeList.build(make_held_frame(columns), 0)
     assert (layered.directed, layered.weighted, layered.num_edges) == (True, True, 2)
     edges = {"source": [0, 1], "destination": [1, 0], "forward": [True, False]}
     assert listed(layered.edges()) == {**edges, "weight": [5, 1]}

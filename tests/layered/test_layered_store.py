@@ -44,7 +44,7 @@ def edges(names=range(60), seed=0):
 
 
 def layered_list(frame, root=None, partition_bytes=200, **options):
-    graph = rg.Graph(frame, **options)
+    graph = rg.Graph(frame, **{"multi_edges": "first"} | options)
     root = to_pandas(frame)["source"][0] if root is None else root
     return storage_of(LayeredEdgeList.build(graph, root, partition_bytes=partition_bytes))
 

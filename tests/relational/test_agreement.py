@@ -123,7 +123,8 @@ def test_names_of_several_columns_in_partitions():
     columns["net"] = np.array(["b", "a"])[columns["source"] % 2]
     graph = rg.Graph(
         pandas.DataFrame(columns), ["net", "source"], ["net", "destination"], "weight",
-        directed=False, vertices=pandas.DataFrame({"net": ["a", "c"], "vertex": [77, -1]}),
+        multi_edges="first", directed=False,
+        vertices=pandas.DataFrame({"net": ["a", "c"], "vertex": [77, -1]}),
     )  # fmt: skip
     tables = as_frame_graph(graph)
     parts = [split_rows(each.frame, 3) for each in (tables.arcs, tables.vertices)]

@@ -202,7 +202,9 @@ def test_results_from_csv(tmp_path, read, weight):
     """Nulls, which are empty there, and infinity come back; an empty length is an error."""
     edges = [(a, b, round(8 * w) / 8) for a, b, w in random_edges(96, 40, 60)]  # all readers agree
     source = edges[0][0]
-    graph = rg.Graph(pandas.DataFrame(columns_of(edges)), weight=weight, vertices=45)
+    graph = rg.Graph(
+        pandas.DataFrame(columns_of(edges)), weight=weight, multi_edges="first", vertices=45
+    )
 
     def from_csv(result, **changes):
         write_frame(result.assign(**changes), tmp_path / "result.csv")
@@ -486,7 +488,7 @@ def test_components_of_one_size_go_by_their_smallest_vertex(make_arrays):
 
 def test_finds_every_single_change_of_components():
     edges = random_edges(95, 25, 14)
-    graph = rg.Graph(make(columns_of(edges)), vertices=25)
+    graph = rg.Graph(make(columns_of(edges)), weight=None, vertices=25)
     right = rg.connected_components(graph)
     count = rg.verify.components(graph, right)
     assert count == max(naive.components(edges, range(25)).values()) + 1
@@ -509,7 +511,7 @@ def test_finds_every_single_change_of_components():
 def test_generated_graphs(make_arrays, directed):
     frame = rmat(13, 8, seed=9, weights=(0.5, 2.0), device="cpu")
     columns = {name: frame[name].to_numpy() for name in frame}
-    graph = rg.Graph(make_arrays(columns), weight="weight", directed=directed)
+    graph = rg.Graph(make_arrays(columns), multi_edges="min", directed=directed)
     source = int(columns["source"][0])
     assert rg.verify.bfs(graph, rg.bfs(graph, source), source) > 3
     assert rg.verify.sssp(graph, rg.sssp(graph, source), source) > 3
