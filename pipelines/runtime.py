@@ -23,6 +23,7 @@ import typer
 import rapidsgraph as rg
 from rapidsgraph.atomic import replacing_folder
 from rapidsgraph.cli.app import print_rows
+from rapidsgraph.cli.messages import is_quiet
 from rapidsgraph.device import frame_library_problem
 from rapidsgraph.io.writers import resolve_destination
 from rapidsgraph.validation import DEFAULT_WEIGHT
@@ -329,7 +330,7 @@ def _step_progress() -> Progress:
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_interactive,
+        disable=is_quiet() or not console.is_interactive,
     )
 
 

@@ -10,6 +10,8 @@ of `LocalGraph` also take edge frames, those of `DistributedGraph` take Dask fra
 from __future__ import annotations
 
 import functools
+import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from .algorithms import label_propagation as _label_propagation
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
 from .algorithms.parameters import FRAME_OPTIONS, Parameters
+from .algorithms.run_memory import Algorithm, MemoryEstimate
 from .distributed import components as distributed_components
 from .distributed import core_number as distributed_core_number
 from .distributed import edges as distributed_edges
@@ -53,7 +56,16 @@ from .relational import triangles as relational_triangles
 from .relational.frame_graph import ENDPOINTS, FrameGraph
 from .validation import suggest_parameters
 
+logger = logging.getLogger(__name__)
+
 MAX_CANDIDATES = 5  # columns in a warning
+ENGINES = {  # of the columns of `IMPLEMENTATIONS`, for log records
+    LocalGraph: "kernels in this process",
+    LayeredStorage: "streams a layered edge list",
+    DistributedGraph: "kernels on Dask workers",
+    DistributedLayeredStorage: "streams a layered edge list on Dask workers",
+    FrameGraph: "frame operations",
+}
 
 __all__ = [
     "IMPLEMENTATIONS",
@@ -192,7 +204,13 @@ def run(algorithm: str, graph: GraphLike, parameters: Parameters) -> Any:
         )
     if algorithm in FRAME_OPTIONS and getattr(parameters, "weighted", True):
         _warn_about_weights(algorithm, graph)
-    return row[column](graph, parameters)
+    if not logger.isEnabledFor(logging.INFO):
+        return row[column](graph, parameters)
+    logger.info("%s: %s, method %r", algorithm, ENGINES[column], method)
+    start_time = time.perf_counter()
+    result = row[column](graph, parameters)
+    logger.info("%s: done in %.3f s", algorithm, time.perf_counter() - start_time)
+    return result
 
 
 def _warn_about_weights(algorithm: str, graph: GraphLike) -> None:
@@ -245,8 +263,8 @@ def _unsupported_error(name: str, unsupported: type) -> GraphError:
 @suggest_parameters
 @functools.wraps(memory.estimate_memory)
 def estimate_memory(
-    graph_or_path: GraphLike | str | Path, algorithm: memory.Algorithm, **options: Any
-) -> memory.MemoryEstimate:
+    graph_or_path: GraphLike | str | Path, algorithm: Algorithm, **options: Any
+) -> MemoryEstimate:
     graph_or_path = storage_of(graph_or_path)
     if isinstance(graph_or_path, (DistributedGraph, DistributedLayeredStorage)):
         raise GraphError(

@@ -72,7 +72,7 @@ def test_a_missing_folder_is_an_error(monkeypatch):
 def test_the_command(monkeypatch, tmp_path):
     calls = []
 
-    def compile_kernels(device, num_jobs):
+    def compile_kernels(device, num_jobs, progress):
         calls.append((device, num_jobs))
         return tmp_path, 12
 

@@ -15,6 +15,7 @@ and of Reddy launch kernels for every iteration (`pagerank_methods`).
 
 from __future__ import annotations
 
+import logging
 import math
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -35,6 +36,8 @@ from .pagerank_layout import read_state
 from .pagerank_methods import power_iterate
 from .parameters import FRAME_OPTIONS, PageRankParameters
 from .run_memory import check_run_memory
+
+logger = logging.getLogger(__name__)
 
 PageRankMethod = Literal["auto", "frames", "edge", "node", "contribution", "warp"]
 METHODS = get_args(PageRankMethod)
@@ -77,6 +80,7 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
             values, iterations, residual = _iterate(problem, report)
         else:
             values, iterations, residual = power_iterate(problem, parameters.method, report)
+    logger.info("pagerank: %d iterations, residual %.3g", iterations, residual)
     return graph.labeling.vertex_frame({"pagerank": values}), iterations, residual
 
 
@@ -161,6 +165,7 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     num_vertices = graph.num_vertices
     # Both modules have the same functions.
     form: Any = pagerank_blocks if pagerank_blocks.pays_off(graph, value_type) else pagerank_layout
+    logger.debug("pagerank: layout %s", form.__name__.rpartition(".")[2])
     layout = graph.cached(
         f"PageRank layout, {np.dtype(value_type).name}",
         lambda: form.arrange(

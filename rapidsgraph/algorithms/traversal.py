@@ -7,6 +7,7 @@ distances, and they equal those of Dijkstra's algorithm bit for bit.
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from types import ModuleType
@@ -32,6 +33,8 @@ from ..kernels.constants import (
 from ..validation import check_number, reject
 from .parameters import FRAME_OPTIONS, SearchParameters
 from .run_memory import Algorithm, check_run_memory
+
+logger = logging.getLogger(__name__)
 
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
 SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
@@ -188,7 +191,10 @@ def run_bfs(
         queues=xp.empty(num_queues * num_vertices + 2, xp.int32),
         frontier_bits=xp.empty(2 * num_words, xp.uint32), **work_space,
     )  # fmt: skip
-    return TraversalResult(distances, predecessor_ids, work_space["state"].reshape(()))
+    num_rounds = work_space["state"].reshape(())
+    if logger.isEnabledFor(logging.DEBUG):  # on a GPU, reading the number waits for the search
+        logger.debug("bfs: %d levels from %d sources", int(num_rounds), ids.size)
+    return TraversalResult(distances, predecessor_ids, num_rounds)
 
 
 def run_sssp(
@@ -207,6 +213,8 @@ def run_sssp(
     distances = graph.xp.full(graph.num_vertices, math.inf)
     distances[ids] = 0.0
     num_rounds = relax_from(graph, ids, distances, cutoff, targets=targets)
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug("sssp: %d steps from %d sources", int(num_rounds), ids.size)
     if targets is not None:
         drop_farther(distances, targets)
     result = TraversalResult(distances, graph.xp.empty(0, np.int32), num_rounds)

@@ -29,7 +29,10 @@ from . import (  # noqa: F401
     traversal,
     triangles,
 )
-from .app import DeviceOption, app, command, print_highest, show_warning
+from .app import DeviceOption, app, command, print_highest
+from .help import flag_option, format_examples, panel_of
+from .messages import note, show_warning
+from .options import ProgressOption
 
 __all__ = ["app", "main"]
 
@@ -70,16 +73,20 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+            "--version",
+            metavar="",
+            help="Show the version and exit.",
+            callback=_print_version,
+            is_eager=True,
         ),
     ] = False,
 ) -> None:
     pass
 
 
-@command(app)
+@command(app, examples=["doctor", "doctor --json"])
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, flag_option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what this machine offers, what works, and what to install for the rest."""
     from ..doctor import collect, format_report
@@ -94,23 +101,41 @@ def doctor(
         typer.echo(f"\n{sentence}")
 
 
-@command(app)
+@command(app, examples=["warm", "warm --device cpu --jobs 2"])
 def warm(
     device: DeviceOption = "auto",
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes; by default one per CPU core.")
     ] = None,
+    progress: ProgressOption = None,
 ) -> None:
     """Compile the kernels of all algorithms, so that first calls need not."""
     from ..warm import warm as compile_kernels
 
-    folder, num_entries = compile_kernels(device, num_jobs=jobs)
+    folder, num_entries = compile_kernels(device, num_jobs=jobs, progress=progress)
     typer.echo(f"{num_entries} compiled kernels are cached in {folder}")
 
 
-@command(app)
-def demo(device: DeviceOption = "auto") -> None:
+@command(app, examples=["demo", "demo --output debian.parquet"])
+def demo(
+    device: DeviceOption = "auto",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the edges to FILE for other commands; by default they are ranked.",
+        ),
+    ] = None,
+) -> None:
     """Rank the packages of Debian 12 by how much depends on them."""
+    if output is not None:
+        io.check_writable(output)
+        edges = rg.datasets.debian()
+        io.write_frame(edges.assign(kind=edges["kind"].astype("str")), output)
+        note(f"{len(edges):,} edges in {output}")
+        return
     typer.echo("Dependencies of Debian 12: an edge leads from a package to one that it depends on.")
     typer.echo("PageRank is high for packages that many others need, directly or indirectly.\n")
     start = time.perf_counter()
@@ -135,9 +160,11 @@ def demo(device: DeviceOption = "auto") -> None:
 
 
 generate = typer.Typer(
-    help="Generate a random graph; the same seed gives the same graph.", no_args_is_help=True
+    help="Generate a random graph; the same seed gives the same graph.",
+    epilog=format_examples("generate rmat 12 --output rmat.parquet", "generate rmat --help"),
+    no_args_is_help=True,
 )
-app.add_typer(generate, name="generate")
+app.add_typer(generate, name="generate", rich_help_panel=panel_of("generate"))
 
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="Write the edges to FILE.")
@@ -145,11 +172,20 @@ Output = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
 Weights = Annotated[
     tuple[float, float] | None,
-    typer.Option(metavar="LOW HIGH", help="Add a column weight, uniform in [LOW, HIGH)."),
+    typer.Option(
+        metavar="LOW HIGH",
+        help="Add a column weight, uniform from LOW to below HIGH; by default none.",
+    ),
 ]
 
 
-@command(generate)
+@command(
+    generate,
+    examples=[
+        "generate rmat 12 --seed 1 --output rmat.parquet",
+        "generate rmat 10 --edge-factor 8 --weights 0 1 --output rmat.csv",
+    ],
+)
 def rmat(
     scale: Annotated[
         int, typer.Argument(metavar="SCALE", help="Binary logarithm of the number of vertices.")
@@ -170,7 +206,13 @@ def rmat(
     _generate(output, "rmat", scale, edge_factor, device=device, **options)
 
 
-@command(generate)
+@command(
+    generate,
+    examples=[
+        "generate grid 100 --weights 1 10 --output grid.parquet",
+        "generate grid 200 --height 50 --keep 0.72 --output roads.csv.gz",
+    ],
+)
 def grid(
     width: Annotated[int, typer.Argument(metavar="WIDTH", min=1, help="Vertices of a row.")],
     output: Output,
@@ -186,7 +228,13 @@ def grid(
     _generate(output, "grid", width, height, keep=keep, seed=seed, weights=weights, device=device)
 
 
-@command(generate)
+@command(
+    generate,
+    examples=[
+        "generate ssca2 5000 --output cliques.parquet",
+        "generate ssca2 5000 --max-clique 12 --inter-clique 0.2 --output large.csv",
+    ],
+)
 def ssca2(
     vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1, help="Number of vertices.")],
     output: Output,
@@ -208,7 +256,13 @@ def ssca2(
     _generate(output, "ssca2", vertices, **options, seed=seed, weights=weights, device=device)
 
 
-@command(generate)
+@command(
+    generate,
+    examples=[
+        "generate uniform 1000 8000 --output uniform.csv",
+        "generate uniform 1000 8000 --seed 7 --output uniform.mtx",
+    ],
+)
 def uniform(
     vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1, help="Number of vertices.")],
     edges: Annotated[int, typer.Argument(metavar="EDGES", min=0, help="Number of edges.")],
@@ -229,5 +283,5 @@ def _generate(output: Path, name: str, *sizes: Any, **options: Any) -> None:
         frame["source"] += 1
         frame["destination"] += 1
     io.write_frame(frame, output)
-    note = ", vertex ids from 1" if file_format == "mtx" else ""
-    typer.echo(f"{len(frame):,} edges in {output}{note}", err=True)
+    ids = ", vertex ids from 1" if file_format == "mtx" else ""
+    note(f"{len(frame):,} edges in {output}{ids}")

@@ -1,14 +1,14 @@
-"""The application, and the error messages, exit codes and tables of all commands."""
+"""The application, and the errors, exit codes and tables of all commands."""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import functools
+import inspect
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -18,8 +18,20 @@ from ..device import Device
 from ..errors import ConvergenceError, GraphError, MissingColumnError, format_value
 from ..frames import Frame
 from ..validation import FILE_WEIGHT_HINT, FRAME_WEIGHT_HINT
+from .help import EXECUTION, WorkflowGroup, format_examples, panel_of
+from .messages import (
+    DEFAULT_LOG_LEVEL,
+    LogLevel,
+    LogLevelOption,
+    QuietOption,
+    apply_message_options,
+    fail,
+)
 
-DeviceOption = Annotated[Device, typer.Option(help="Device to run on; auto: a GPU if one works.")]
+DeviceOption = Annotated[
+    Device,
+    typer.Option(help="Device to run on; auto: a GPU if one works.", rich_help_panel=EXECUTION),
+]
 
 COLUMN_PARAMETERS = "source", "destination", "weight"  # options have the same names
 OPTIONS = {  # option of the commands by parameter of the library
@@ -36,18 +48,35 @@ OPTIONS = {  # option of the commands by parameter of the library
 }
 
 app = typer.Typer(
+    cls=WorkflowGroup,
     help="Graph analytics on dataframes, on a CPU or a GPU.",
+    epilog=format_examples(
+        "demo --output debian.parquet", "pagerank debian.parquet --top 5", "pagerank --help"
+    ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def command(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds a command to `group`; it reports an error in one line."""
+def command(
+    group: typer.Typer, *, examples: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds a command to `group`; it reports an error in one line.
+
+    The command has the options --quiet and --log-level. `examples` are command lines for --help,
+    without the name of the program.
+    """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        @group.command()
+        name = function.__name__.replace("_", "-")
+
+        @group.command(
+            name,
+            epilog=format_examples(*examples) if examples else None,
+            rich_help_panel=panel_of(name) if group is app else None,
+        )
+        @_with_message_options
         @functools.wraps(function)
         def run(**arguments: Any) -> None:
             try:
@@ -68,18 +97,29 @@ def command(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[...,
     return decorate
 
 
-def show_warning(message: Warning | str, *_location: Any, **_file: Any) -> None:
-    """Print a warning as one line on standard error; replaces `warnings.showwarning`."""
-    typer.secho("warning: ", fg="yellow", nl=False, err=True)
-    typer.echo(" ".join(str(message).split()), err=True)
+def _with_message_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options --quiet and --log-level, which Typer reads from the signature."""
+    signature = inspect.signature(function, eval_str=True)
 
+    @functools.wraps(function)
+    def run(*, quiet: bool, log_level: LogLevel, **arguments: Any) -> None:
+        if quiet and arguments.get("progress"):
+            raise typer.BadParameter("leave out this or --progress", param_hint="--quiet")
+        if quiet and "progress" in arguments:
+            arguments["progress"] = False
+        with apply_message_options(quiet, log_level):
+            function(**arguments)
 
-def fail(reason: object, code: int = 1) -> NoReturn:
-    """Exit with one line on standard error."""
-    with contextlib.suppress(OSError):  # the exit code still tells
-        typer.secho("error: ", fg="red", nl=False, err=True)
-        typer.echo(" ".join(str(reason).split()), err=True)
-    raise typer.Exit(code)
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=option)
+        for name, default, option in (
+            ("quiet", False, QuietOption), ("log_level", DEFAULT_LOG_LEVEL, LogLevelOption),
+        )
+    ]  # fmt: skip
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), *options]
+    )
+    return run
 
 
 def describe_error(error: GraphError) -> str:

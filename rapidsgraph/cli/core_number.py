@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 
 import rapidsgraph as rg
 
@@ -17,6 +16,7 @@ from .options import (
     DestinationOption,
     EdgesArgument,
     SourceOption,
+    UselessUndirectedOption,
     VerticesOption,
     output_option,
     top_option,
@@ -24,15 +24,18 @@ from .options import (
 )
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "core-number debian.parquet --top 3",
+        "core-number debian.parquet --output cores.parquet --verify",
+    ],
+)
 def core_number(
     edges: EdgesArgument,
     source: SourceOption = None,
     destination: DestinationOption = None,
-    undirected: Annotated[
-        bool,
-        typer.Option("--undirected", help="Has no effect: directions are ignored in any case."),
-    ] = False,
+    undirected: UselessUndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
     output: Annotated[Path | None, output_option("vertices with their core numbers")] = None,

@@ -24,7 +24,13 @@ from .options import (
 )
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "label-propagation debian.parquet --undirected --top 3",
+        "label-propagation debian.parquet --iterations 5 --output labels.csv --verify",
+    ],
+)
 def label_propagation(
     edges: EdgesArgument,
     source: SourceOption = None,

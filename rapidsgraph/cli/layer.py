@@ -13,6 +13,7 @@ from ..graph.local_graph import storage_of
 from ..layered import cache, store_writer
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .help import OUTPUT
 from .layered_input import (
     INPUT_OPTIONS,
     BuildLimitOption,
@@ -27,6 +28,7 @@ from .layered_input import (
     pluralize,
     refuse_options,
 )
+from .messages import note
 from .options import (
     CommandRun,
     DestinationOption,
@@ -47,7 +49,15 @@ from .sources import Source, build_from_root, parse_sources, root_columns
 BUILD_OPTIONS = "root", "output", "minimum_edges", "memory_limit"
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "layer debian.parquet --from git",
+        "layer debian.parquet --from git --memory-limit 200MB --output git.layers",
+        "layer git.layers --top 3",
+        "bfs git.layers",
+    ],
+)
 def layer(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
@@ -70,7 +80,10 @@ def layer(
     minimum_edges: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Combine layers into edge lists of at least N edges."
+            min=1,
+            metavar="N",
+            help="Combine layers into edge lists of at least N edges; by default as many as "
+            "occupy all threads of the device.",
         ),
     ] = None,
     memory_limit: BuildLimitOption = None,
@@ -81,6 +94,7 @@ def layer(
             "--output",
             "-o",
             metavar="FOLDER",
+            rich_help_panel=OUTPUT,
             help="Folder of the layered edge list; by default EDGES with .layers appended.",
         ),
     ] = None,
@@ -126,7 +140,7 @@ def layer(
         folder = cache.cache_path(edges)
     else:
         layered, folder = _build(run, edges, sources, options, output, build), output
-    run.report(f"{layered.num_edges:,} edges in {folder}", always=True)
+    run.report(f"{pluralize(layered.num_edges, 'edge')} in {folder}", always=True)
     run.report_graph(layered)
     if top:
         _show(layered, folder, top)
@@ -177,6 +191,6 @@ def _show(layered: rg.LayeredEdgeList, folder: Path, count: int | None) -> None:
         f"{bytes_per_edge:.2f} bytes per edge; "
         f"{pluralize(len(layered.combined), 'combined edge list')}",
     ):
-        typer.echo(line, err=True)
+        note(line)
     rows = layered.layers.head(count or layered.depth + 1)
     print_rows(columns_of(rows), rows.columns)

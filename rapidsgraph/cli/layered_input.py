@@ -24,6 +24,7 @@ from ..graph.local_graph import storage_of
 from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..validation import DEFAULT_WEIGHT, parse_bytes
+from .help import EXECUTION, flag_option
 from .options import CommandRun, column_argument, is_given
 from .sources import (
     Source,
@@ -44,8 +45,10 @@ def _parse_size(text: str) -> int:
 
 LayersOption = Annotated[
     bool,
-    typer.Option(
-        "--layers", help="Use the layered edge list beside EDGES; the first run builds it."
+    flag_option(
+        "--layers",
+        help="Use the layered edge list beside EDGES; the first run builds it.",
+        panel=EXECUTION,
     ),
 ]
 
@@ -53,12 +56,13 @@ LayersOption = Annotated[
 def _memory_limit_option(text: str) -> Any:
     return Annotated[
         int | None,
-        typer.Option(parser=_parse_size, metavar="SIZE", help=text),
+        typer.Option(parser=_parse_size, metavar="SIZE", help=text, rich_help_panel=EXECUTION),
     ]
 
 
 MemoryLimitOption = _memory_limit_option(
-    "Stream a layered edge list within this memory, such as 2GB or 512MiB."
+    "Stream a layered edge list within this memory, such as 2GB or 512MiB; by default the graph is "
+    "in memory."
 )
 BuildLimitOption = _memory_limit_option(
     "Maximum memory of the build, such as 2GB or 512MiB, of which libraries take 45MB; by default "

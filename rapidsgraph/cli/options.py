@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
@@ -22,6 +21,8 @@ from ..frames import Frame
 from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import SelfLoops
 from ..validation import vertex_labels
+from .help import GRAPH, MESSAGES, OUTPUT, flag_option
+from .messages import note
 
 EdgesArgument = Annotated[
     Path,
@@ -40,53 +41,94 @@ EdgesOrLayersArgument = Annotated[
 SourceOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMN", help="Column of the sources; repeat it if several columns name a vertex."
+        metavar="COLUMN",
+        help="Column of the sources, by default source; repeat it if several name a vertex.",
+        rich_help_panel=GRAPH,
     ),
 ]
 DestinationOption = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Column of the destinations; likewise.")
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of the destinations, by default destination; likewise.",
+        rich_help_panel=GRAPH,
+    ),
 ]
 WeightOption = Annotated[
     str,
     typer.Option(
         metavar="COLUMN",
-        help="Column of edge weights. By default weight, if it exists; any other one must exist.",
+        help="Column of edge weights. The default is used if it exists; any other one must exist.",
+        rich_help_panel=GRAPH,
     ),
 ]
-UnweightedOption = Annotated[bool, typer.Option("--unweighted", help="Ignore weights.")]
-UndirectedOption = Annotated[bool, typer.Option("--undirected", help="Treat edges as undirected.")]
+UnweightedOption = Annotated[bool, flag_option("--unweighted", help="Ignore weights.", panel=GRAPH)]
+UndirectedOption = Annotated[
+    bool,
+    flag_option("--undirected/--directed", help="Treat edges as undirected.", panel=GRAPH),
+]
+UselessUndirectedOption = Annotated[
+    bool,
+    flag_option(
+        "--undirected", help="Has no effect: directions are ignored in any case.", panel=GRAPH
+    ),
+]
 MultiEdgesOption = Annotated[
     MultiEdges,
-    typer.Option(metavar="POLICY", help=f"How to merge parallel edges: {', '.join(MULTI_EDGES)}."),
+    typer.Option(
+        metavar="POLICY",
+        help=f"How to merge parallel edges: {', '.join(MULTI_EDGES)}.",
+        rich_help_panel=GRAPH,
+    ),
 ]
-
-SelfLoopsOption = Annotated[SelfLoops, typer.Option(help="Whether to keep self-loops.")]
+SelfLoopsOption = Annotated[
+    SelfLoops, typer.Option(help="Whether to keep self-loops.", rich_help_panel=GRAPH)
+]
 VerticesOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Further vertices, such as those without edges: a table with a column vertex.",
+        help="Further vertices, such as those without edges: a table with a column vertex; by "
+        "default none.",
+        rich_help_panel=GRAPH,
     ),
 ]
 ProgressOption = Annotated[
-    bool | None, typer.Option(help="Show a progress bar; by default on a terminal only.")
+    bool | None,
+    flag_option(
+        "--progress/--no-progress",
+        help="Show a progress bar; by default on a terminal only.",
+        panel=MESSAGES,
+    ),
 ]
 
 
 def output_option(content: str) -> Any:
-    return typer.Option("--output", "-o", metavar="FILE", help=f"Write {content} to FILE.")
+    return typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help=f"Write {content} to FILE; by default a summary is printed.",
+        rich_help_panel=OUTPUT,
+    )
 
 
 def top_option(text: str) -> Any:
-    return typer.Option(min=1, metavar="N", help=text)
+    return typer.Option(min=1, metavar="N", help=text, rich_help_panel=OUTPUT)
 
 
 def verify_option(content: str) -> Any:
-    return typer.Option("--verify", help=f"Check the {content} against their definition.")
+    return flag_option(
+        "--verify", help=f"Check the {content} against their definition.", panel=OUTPUT
+    )
 
 
 def plot_option(content: str) -> Any:
-    return typer.Option(metavar="FILE", help=f"Plot {content} to FILE: .png, .svg or .pdf.")
+    return typer.Option(
+        metavar="FILE",
+        help=f"Plot {content} to FILE: .png, .svg or .pdf.",
+        rich_help_panel=OUTPUT,
+    )
 
 
 class CommandRun:
@@ -183,11 +225,12 @@ class CommandRun:
     def report(self, text: str, always: bool = False) -> None:
         """Print a line on standard error if that is a terminal, with --verify, or `always`."""
         if self.is_verbose or always:
-            with contextlib.suppress(OSError):  # a full disk below a log must not end the work
-                typer.echo(text, err=True)
+            note(text)
 
     def report_graph(self, graph: Any) -> None:
         """Report the size and the device of a graph, and the times of all steps."""
+        if not graph.num_edges:
+            self.report("there are no edges", always=True)
         self.report(
             f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges on the "
             f"{graph.device.upper()}: {', '.join(self._step_times)}"

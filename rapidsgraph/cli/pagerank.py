@@ -13,6 +13,7 @@ from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import storage_of
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, command, print_highest
+from .help import EXECUTION, GRAPH
 from .layered_input import (
     PAGERANK_IGNORES,
     MemoryLimitOption,
@@ -45,7 +46,15 @@ from .options import (
 )
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "pagerank debian.parquet --top 5",
+        "pagerank debian.parquet --output ranks.parquet --verify",
+        "pagerank debian.parquet --start ranks.parquet --damping 0.9 --tolerance 1e-7",
+        "pagerank grid.parquet --undirected --dangling drop --output ranks.csv",
+    ],
+)
 def pagerank(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
@@ -58,6 +67,7 @@ def pagerank(
         MultiEdges | None,
         typer.Option(
             metavar="POLICY",
+            rich_help_panel=GRAPH,
             help=f"How to merge parallel edges: {', '.join(MULTI_EDGES)}. By default sum of "
             "weights; one edge without weights.",
         ),
@@ -80,11 +90,18 @@ def pagerank(
     method: Annotated[
         PageRankMethod,
         typer.Option(
-            metavar="METHOD", help=f"Algorithm, without effect on the result: {', '.join(METHODS)}."
+            metavar="METHOD",
+            rich_help_panel=EXECUTION,
+            help=f"Algorithm, without effect on the result: {', '.join(METHODS)}.",
         ),
     ] = "auto",
     precision: Annotated[
-        Precision, typer.Option(metavar="P", help="Precision of the values: double or single.")
+        Precision,
+        typer.Option(
+            metavar="P",
+            help="Precision of the values: double or single.",
+            rich_help_panel=EXECUTION,
+        ),
     ] = "double",
     dangling: Annotated[
         str | None,
@@ -96,10 +113,17 @@ def pagerank(
     ] = None,
     personalization: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Teleport weights: columns vertex and one of numbers."),
+        typer.Option(
+            metavar="FILE",
+            help="Teleport weights: columns vertex and one of numbers; by default all are equal.",
+        ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Start values, such as an earlier result.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Start values, such as an earlier result; by default all are equal.",
+        ),
     ] = None,
     device: DeviceOption = "auto",
     memory_limit: MemoryLimitOption = None,

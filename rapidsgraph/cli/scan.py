@@ -22,12 +22,15 @@ from ..algorithms.similarity import KERNEL_METHODS, KernelMethod
 from ..frames import Frame
 from ..progress import reporter
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .help import EXECUTION, OUTPUT, flag_option
 from .layered_input import refuse_store
 from .options import (
     CommandRun,
     DestinationOption,
     EdgesArgument,
+    ProgressOption,
     SourceOption,
+    UselessUndirectedOption,
     VerticesOption,
     output_option,
     plot_option,
@@ -55,7 +58,14 @@ def _parse_decimal(text: str) -> Decimal:
     return number
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "scan debian.parquet --epsilon 0.6 --mu 4 --output clusters.csv",
+        "scan cliques.parquet --sweep --top 5",
+        "scan cliques.parquet --memberships --similarities similarities.csv",
+    ],
+)
 def scan(
     edges: EdgesArgument,
     epsilon: Annotated[
@@ -76,14 +86,14 @@ def scan(
     ] = None,
     memberships: Annotated[
         bool,
-        typer.Option(
+        flag_option(
             "--memberships",
             help="Return a row for each cluster of a border vertex. The table counts it in each.",
         ),
     ] = False,
     sweep: Annotated[
         bool,
-        typer.Option(
+        flag_option(
             "--sweep",
             help="Compare parameters: repeat --epsilon and --mu. By default "
             f"{EPSILONS[0]} to {EPSILONS[-1]} by {EPSILONS[0]}, {MUS[0]} to {MUS[-1]}.",
@@ -91,14 +101,15 @@ def scan(
     ] = False,
     method: Annotated[
         KernelMethod,
-        typer.Option(metavar="METHOD", help=f"Algorithm: {', '.join(KERNEL_METHODS)}."),
+        typer.Option(
+            metavar="METHOD",
+            help=f"Algorithm: {', '.join(KERNEL_METHODS)}.",
+            rich_help_panel=EXECUTION,
+        ),
     ] = "auto",
     source: SourceOption = None,
     destination: DestinationOption = None,
-    undirected: Annotated[
-        bool,
-        typer.Option("--undirected", help="Has no effect: directions are ignored in any case."),
-    ] = False,
+    undirected: UselessUndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
     output: Annotated[
@@ -106,7 +117,11 @@ def scan(
     ] = None,
     similarities: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write edges with their structural similarity to FILE."),
+        typer.Option(
+            metavar="FILE",
+            help="Write edges with their structural similarity to FILE.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     top: Annotated[
         int | None,
@@ -116,6 +131,7 @@ def scan(
         ),
     ] = None,
     verify: Annotated[bool, verify_option("clusters and roles")] = False,
+    progress: ProgressOption = None,
     plot: Annotated[
         Path | None, plot_option("the adjacency matrix by cluster, or the sweep,")
     ] = None,
@@ -146,7 +162,7 @@ def scan(
         self_loops="drop",
     )
     if sweep:
-        write = _sweep(run, graph, epsilons, mus, method)
+        write = _sweep(run, graph, epsilons, mus, method, progress)
     else:
         write = _cluster(run, graph, epsilons[0], mus[0], memberships, method)
     if similarities:
@@ -232,7 +248,12 @@ def _summarize(result: Frame, numbers: np.ndarray) -> str:
 
 
 def _sweep(
-    run: CommandRun, graph: rg.Graph, epsilons: list[Decimal], mus: list[int], method: KernelMethod
+    run: CommandRun,
+    graph: rg.Graph,
+    epsilons: list[Decimal],
+    mus: list[int],
+    method: KernelMethod,
+    progress: bool | None,
 ) -> Callable[[], None]:
     """Count clusters for all pairs of parameters, and return a function that writes the result."""
     import pandas
@@ -241,7 +262,7 @@ def _sweep(
     run.end_step("indexed")
     pairs = list(itertools.product(epsilons, mus))
     rows: list[Any] = []
-    with reporter(None, "Sweep", len(pairs)) as report:
+    with reporter(progress, "Sweep", len(pairs)) as report:
         for epsilon, mu in pairs:
             row = index.sweep([epsilon], [mu])
             rows.append(row.to_pandas() if hasattr(row, "to_pandas") else row)

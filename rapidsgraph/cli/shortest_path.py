@@ -48,7 +48,14 @@ ToOption = Annotated[
 ]
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "shortest-path debian.parquet --from git --to gpgv",
+        "shortest-path grid.parquet --from 0 --to 9999 --output path.csv",
+        "shortest-path grid.parquet --from 0 --to 99 --to 9999 --unweighted",
+    ],
+)
 def shortest_path(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
@@ -71,12 +78,7 @@ def shortest_path(
     """Find the vertices of a shortest path from a source to each target, with their distances.
 
     One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
-
-    \b
-    Examples:
-      rapidsgraph shortest-path roads.csv --from Ulm --to Jena --weight km
-      rapidsgraph shortest-path edges.csv --from 0 --to 7 --to 9 --unweighted
-    """  # noqa: D301
+    """
     fixed = [name for name in INPUT_OPTIONS if name != "unweighted"]
     by_layers = uses_layers(context, edges, layers, memory_limit, False, fixed)
     run = CommandRun(

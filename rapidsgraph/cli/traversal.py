@@ -15,6 +15,7 @@ from ..graph.local_graph import storage_of
 from ..graph.vertex_arguments import resolve_vertices
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .help import OUTPUT, flag_option
 from .layered_input import (
     BFS_IGNORES,
     SSSP_IGNORES,
@@ -37,6 +38,7 @@ from .options import (
     SourceOption,
     UndirectedOption,
     UnweightedOption,
+    UselessUndirectedOption,
     VerticesOption,
     WeightOption,
     choose_weight_option,
@@ -49,8 +51,11 @@ from .options import (
 )
 from .sources import FromFileOption, FromOption, parse_sources, source_names
 
-NoPredecessorsOption = Annotated[
-    bool, typer.Option("--no-predecessors", help="Leave out the column of predecessors.")
+PredecessorsOption = Annotated[
+    bool,
+    flag_option(
+        "--predecessors/--no-predecessors", help="Return the column of predecessors.", panel=OUTPUT
+    ),
 ]
 
 
@@ -60,7 +65,14 @@ def _refuse_nan(cutoff: float | None) -> float | None:
     return cutoff
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "bfs debian.parquet --from git --from mercurial",
+        "bfs debian.parquet --from git --depth-limit 2 --output near.csv",
+        "bfs grid.parquet --from 0 --top 3 --no-predecessors",
+    ],
+)
 def bfs(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
@@ -71,9 +83,9 @@ def bfs(
     undirected: UndirectedOption = False,
     vertices: VerticesOption = None,
     depth_limit: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Stop at distance N.")
+        int | None, typer.Option(min=0, metavar="N", help="Stop at distance N; by default never.")
     ] = None,
-    no_predecessors: NoPredecessorsOption = False,
+    predecessors: PredecessorsOption = True,
     device: DeviceOption = "auto",
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
@@ -111,9 +123,7 @@ def bfs(
         sources = parse_sources(roots, roots_file, vertex_columns(source, destination))
         graph = read_graph()
         names = source_names(sources, graph)
-    result = rg.bfs(
-        graph, names, depth_limit=depth_limit, predecessors=not no_predecessors, **streaming
-    )
+    result = rg.bfs(graph, names, depth_limit=depth_limit, predecessors=predecessors, **streaming)
     run.end_step("searched")
     run.report_graph(graph)
     if by_layers:
@@ -133,7 +143,14 @@ def bfs(
     run.write_result(result, print_levels, lambda path: rg.plot.distribution(result, path))
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "sssp grid.parquet --from 0 --top 5",
+        "sssp grid.parquet --from 0 --cutoff 20 --output near.csv --verify",
+        "sssp debian.parquet --from git --unweighted",
+    ],
+)
 def sssp(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
@@ -148,9 +165,14 @@ def sssp(
     multi_edges: MultiEdgesOption = "min",
     cutoff: Annotated[
         float | None,
-        typer.Option(min=0, metavar="X", callback=_refuse_nan, help="Stop at distance X."),
+        typer.Option(
+            min=0,
+            metavar="X",
+            callback=_refuse_nan,
+            help="Stop at distance X; by default never.",
+        ),
     ] = None,
-    no_predecessors: NoPredecessorsOption = False,
+    predecessors: PredecessorsOption = True,
     device: DeviceOption = "auto",
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
@@ -173,7 +195,7 @@ def sssp(
     run = CommandRun(
         "distances",
         {"EDGES": edges, "--from-file": roots_file, "--vertices": vertices},
-        output=output, top=top, verify=verify, plot=plot, has_nulls=not no_predecessors,
+        output=output, top=top, verify=verify, plot=plot, has_nulls=predecessors,
     )  # fmt: skip
     streaming: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
     policies: dict[str, Any] = {"multi_edges": multi_edges, "vertices": vertices}
@@ -196,7 +218,7 @@ def sssp(
     else:
         graph = read_graph()
         names = source_names(sources, graph)
-    result = rg.sssp(graph, names, cutoff=cutoff, predecessors=not no_predecessors, **streaming)
+    result = rg.sssp(graph, names, cutoff=cutoff, predecessors=predecessors, **streaming)
     run.end_step("searched")
     run.report_graph(graph)
     if by_layers:
@@ -221,15 +243,18 @@ def sssp(
     run.write_result(result, print_nearest, lambda path: rg.plot.distribution(result, path))
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "components debian.parquet --top 3",
+        "components grid.parquet --output components.csv --verify",
+    ],
+)
 def components(
     edges: EdgesArgument,
     source: SourceOption = None,
     destination: DestinationOption = None,
-    undirected: Annotated[
-        bool,
-        typer.Option("--undirected", help="Has no effect: directions are ignored in any case."),
-    ] = False,
+    undirected: UselessUndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
     output: Annotated[Path | None, output_option("vertices with their components")] = None,

@@ -24,7 +24,13 @@ from .options import (
 TopOption = Annotated[int | None, top_option("Print the N highest; by default 10 if no --output.")]
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "triangles debian.parquet --top 3",
+        "triangles debian.parquet --output triangles.csv --verify",
+    ],
+)
 def triangles(
     edges: EdgesArgument,
     source: SourceOption = None,
@@ -55,7 +61,13 @@ def triangles(
     run.write_result(result, lambda count: print_highest(result, "triangles", count or 10))
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "clustering debian.parquet --undirected --top 3",
+        "clustering debian.parquet --output coefficients.csv --verify",
+    ],
+)
 def clustering(
     edges: EdgesArgument,
     source: SourceOption = None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import logging
 import os
 import shutil
 import sys
@@ -23,6 +24,8 @@ from ..errors import GpuUnavailableError, GraphError, format_value
 Array: TypeAlias = Any  # numpy.ndarray or cupy.ndarray, which have the same interface
 ArrayModule: TypeAlias = Any  # the module numpy or cupy, by convention called xp
 Device = Literal["auto", "cpu", "gpu"]
+
+logger = logging.getLogger(__name__)
 
 CGROUP_MOUNT, CGROUP_MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
 # Of each version of control groups: the files of the limit and the usage of memory, and the field
@@ -162,6 +165,8 @@ def choose(device: Device) -> Literal["cpu", "gpu"]:
             value=device,
             hint="run `rapidsgraph doctor`",
         )
+    if problem:
+        logger.debug("device 'auto' is the CPU: %s", problem)
     return "cpu" if problem else "gpu"
 
 

@@ -7,6 +7,7 @@ over all vertices must. If a worker is lost, the next call builds all partitions
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -29,6 +30,8 @@ from .communicator import Communicator
 from .executor import get_executor, release_on_error, releasing_on_error
 from .partition import Partition
 from .storage import DistributedStorage, finish_frame
+
+logger = logging.getLogger(__name__)
 
 MAX_IMBALANCE = 1.5  # of the number of frame partitions that a rank reads, to their mean
 
@@ -131,6 +134,10 @@ class DistributedGraph(DistributedStorage):
         self._num_dropped = sum(each.num_dropped for each in infos)
         self.num_arcs = sum(each.num_arcs for each in infos)
         self.num_edges = sum(each.num_edges for each in infos)
+        logger.info(
+            "built a graph of %d partitions on the %s: %d vertices, %d edges from %d rows",
+            self.num_partitions, self.device, self.num_vertices, self.num_edges, self._num_rows,
+        )  # fmt: skip
 
     def _clear(self) -> None:
         """Initialize the state that depends on partitions."""

@@ -71,7 +71,7 @@ def _select_vertices(
 ) -> tuple[Partition, DerivedInfo]:
     """Return the partition of the subgraph, in ranges that are balanced anew."""
     xp, labeling = partition.xp, partition.labeling
-    ids = resolve_vertices(labeling, vertices, "vertices")
+    ids = resolve_vertices(labeling, vertices, "vertices", may_be_empty=True)
     own = ids[(ids >= partition.start) & (ids < partition.stop)]
     check_subgraph_memory(partition.adjacency, own, partition.weighted, xp)
     new_ids = xp.full(partition.num_vertices, -1, xp.int32)
@@ -100,7 +100,7 @@ def _find_neighborhood(
     search: Search,
 ) -> tuple[Frame, Any]:
     """Return the rows of the vertices of a partition that are reached; see `finish_frame`."""
-    ids = resolve_vertices(csr.labeling, vertices, "vertices")
+    ids = resolve_vertices(csr.labeling, vertices, "vertices", may_be_empty=True)
     replicas = replicate(communicator, csr, csc, search.max_replica_arcs)
     check_search_memory(csr, "bfs" if replicas else "sssp")
     if replicas:

@@ -16,6 +16,7 @@ and PyArrow are imported on first use.
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,8 @@ from .tables import (
     weight_errors,
 )
 from .text_files import Text
+
+logger = logging.getLogger(__name__)
 
 Table = Parquet | Arrow | Text
 CSV_CALLS = {  # options of other readers: here, formats are detected
@@ -139,9 +142,11 @@ def read_edges(
         file = open_table(files, POSITIONAL)
         columns = select_columns(file.names, files.name, source, destination, weight)
         with weight_errors(columns.weights):
-            return _read_frame(
+            frame = _read_frame(
                 file, columns.groups, columns.ids, columns.weights, device, columns.names
             )
+        logger.info("read %d rows of %s for the %s", len(frame), files.name, device)
+    return frame
 
 
 def read_vertex_values(

@@ -8,6 +8,7 @@ of a list.
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,6 +25,8 @@ from ..progress import Progress, reporter
 from ..validation import parse_bytes
 from .storage import LayeredStorage, StreamStats
 from .streaming import PartitionStream, open_stream
+
+logger = logging.getLogger(__name__)
 
 BLOCKS_PER_MULTIPROCESSOR = 8
 MAX_SUM_COPIES = 4  # of the sums of PageRank, one per CPU thread
@@ -69,6 +72,7 @@ def finish_run(storage: LayeredStorage, stream: PartitionStream, passes: int) ->
     """Raise the error of a damaged partition, or else record the statistics of the run."""
     stream.finish()
     storage.last_run = StreamStats(passes, stream.num_partitions, stream.nbytes)
+    logger.debug("streamed %d partitions in %d passes", stream.num_partitions, passes)
 
 
 def _launch(

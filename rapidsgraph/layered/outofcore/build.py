@@ -19,6 +19,7 @@ References
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ import numpy as np
 
 from ... import device
 from ...atomic import temporary_folder
-from ...errors import GraphError, format_value
+from ...errors import GraphError, format_bytes, format_value
 from ...graph.csr import MultiEdges
 from ...graph.edge_columns import check_ids_in_range, check_name_kinds
 from ...graph.local_graph import SelfLoops, check_policies
@@ -55,6 +56,8 @@ from .file_array import (
 from .integer_names import check_unchanged
 from .pack import pack_partitions
 from .vertex_names import NameCollector, check_no_floats
+
+logger = logging.getLogger(__name__)
 
 MAX_CHUNK_KEYS = 2**27  # keys that are moved at once: 1 GB, which one system call reads
 STEPS = 100  # of a progress report
@@ -109,6 +112,9 @@ def build_from_file(
             value=memory_limit,
         )
     folder = check_path(folder)
+    logger.debug(
+        "building a layered edge list of %s within %s", path, format_bytes(int(memory_limit))
+    )
     with open_input(path) as input_files:
         file = EdgeFile(input_files, source, destination, weight, vertices)
         limits = Limits(file, directed, file.weighted or multi_edges == "sum", int(memory_limit))

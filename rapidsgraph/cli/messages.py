@@ -1,0 +1,92 @@
+"""Messages of a command on standard error: errors, warnings, notes and log records.
+
+Every command has the options --quiet and --log-level. `apply_message_options` applies them for the
+duration of a command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, get_args
+
+import typer
+
+from .help import MESSAGES, flag_option
+
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+DEFAULT_LOG_LEVEL: LogLevel = "warning"
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+QuietOption = Annotated[
+    bool,
+    flag_option(
+        "--quiet",
+        "-q",
+        help="Print no messages and no progress, only results and errors.",
+        panel=MESSAGES,
+    ),
+]
+LogLevelOption = Annotated[
+    LogLevel,
+    typer.Option(
+        "--log-level",
+        metavar="LEVEL",
+        help=f"Log what the library does, from this level on: {', '.join(get_args(LogLevel))}.",
+        rich_help_panel=MESSAGES,
+    ),
+]
+
+_is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
+
+
+def is_quiet() -> bool:
+    """Return whether the command that runs was given --quiet."""
+    return _is_quiet.get()
+
+
+@contextlib.contextmanager
+def apply_message_options(quiet: bool, log_level: LogLevel) -> Iterator[None]:
+    """Suppress messages and warnings if `quiet`, and print log records from `log_level` on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter(LOG_FORMAT, "%H:%M:%S"))
+    logger = logging.getLogger("rapidsgraph")
+    previous_level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(log_level.upper())
+    token = _is_quiet.set(quiet)
+    try:
+        with warnings.catch_warnings() if quiet else contextlib.nullcontext():
+            if quiet:
+                warnings.simplefilter("ignore")
+            yield
+    finally:
+        _is_quiet.reset(token)
+        logger.removeHandler(handler)
+        logger.setLevel(previous_level)
+
+
+def note(text: str) -> None:
+    """Print a line on standard error, unless --quiet is given."""
+    if is_quiet():
+        return
+    with contextlib.suppress(OSError):  # a full disk below a log must not end the work
+        typer.echo(text, err=True)
+
+
+def show_warning(message: Warning | str, *_location: Any, **_file: Any) -> None:
+    """Print a warning as one line on standard error; replaces `warnings.showwarning`."""
+    typer.secho("warning: ", fg="yellow", nl=False, err=True)
+    typer.echo(" ".join(str(message).split()), err=True)
+
+
+def fail(reason: object, code: int = 1) -> NoReturn:
+    """Exit with one line on standard error."""
+    with contextlib.suppress(OSError):  # the exit code still tells
+        typer.secho("error: ", fg="red", nl=False, err=True)
+        typer.echo(" ".join(str(reason).split()), err=True)
+    raise typer.Exit(code)
