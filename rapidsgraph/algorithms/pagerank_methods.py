@@ -65,9 +65,8 @@ def power_iterate(
     sweep = method if callable(method) else sweeps.get(method, _contribution_sweep)
     sweep = sweep(problem, method, out_weights, pagerank, state)
     # The residual and the dangling mass are measured only if something depends on them.
-    has_dangling_mass = bool(problem.dangling_weights.any()) and (
-        device.count_nonzero(is_dangling) > 0
-    )
+    flags = problem.dangling_weights, is_dangling
+    has_dangling_mass = all(device.count_nonzero(each) for each in flags)
     measured = is_in_place or problem.tolerance > 0 or has_dangling_mass
     # Launches past convergence do nothing but still cost time, as does reading the state.
     batch = problem.batch_size

@@ -309,9 +309,9 @@ class ScanIndex:
 
     def _summary(self, clustering: Clustering) -> tuple[Any, ...]:
         """Return the columns of `sweep` from `clusters` on."""
-        roles = [int((clustering.roles == role).sum()) for role in (CORE, HUB, OUTLIER)]
+        roles = [device.count_nonzero(clustering.roles == role) for role in (CORE, HUB, OUTLIER)]
         clustered = clustering.members.size / max(self.num_vertices, 1)
-        largest = int((clustering.clusters == 0).sum())  # clusters are numbered by size
+        largest = device.count_nonzero(clustering.clusters == 0)  # clusters are numbered by size
         modularity = self._modularity(clustering)
         return clustering.num_clusters, largest, clustered, *roles, modularity
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import device
 from ..algorithms.parameters import PathParameters
 from ..algorithms.shortest_path import Targets, path_frame, resolve_targets
 from ..algorithms.traversal import drop_farther
@@ -83,7 +84,7 @@ def _find_paths_on_rank(
         drop_farther(distances, targets.ids)
         own = traversal.find_predecessors(ids, distances)
         predecessors = gather_values(communicator, own, bounds)
-    if search.can_overflow and bool((distances[targets.ids] == math.inf).any()):
+    if search.can_overflow and device.count_nonzero(distances[targets.ids] == math.inf):
         adjacency = replicas[0].adjacency if replicas else csr.adjacency
         weight_sums.check_distances(adjacency, distances, labeling)
     if not search.is_sssp:

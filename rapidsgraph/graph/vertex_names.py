@@ -373,7 +373,7 @@ def check_present(values: Column, problem: str, **fields: Any) -> None:
     """Raise GraphError with `problem`, the row and other fields if an array of floats has a NaN."""
     if getattr(values.dtype, "kind", "O") == "f":
         is_missing = values != values
-        if bool(is_missing.any()):
+        if device.count_nonzero(is_missing):
             raise GraphError(problem, row=int(is_missing.argmax()), **fields)
 
 
