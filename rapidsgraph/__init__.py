@@ -37,6 +37,7 @@ _MODULES = {
     "from_scipy": "api.conversion",
     "generate": None,
     "label_propagation": "api.label_propagation",
+    "neighbor_similarity": "api.neighbor_similarity",
     "pagerank": "api.pagerank",
     "plot": None,
     "read_edges": "io",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from .api.conversion import from_scipy as from_scipy
     from .api.core_number import core_number as core_number
     from .api.label_propagation import label_propagation as label_propagation
+    from .api.neighbor_similarity import neighbor_similarity as neighbor_similarity
     from .api.pagerank import pagerank as pagerank
     from .api.scan import scan as scan
     from .api.scan import structural_similarity as structural_similarity

@@ -20,6 +20,7 @@ from . import frames, memory
 from .algorithms import components, shortest_path, similarity, traversal, triangles
 from .algorithms import core_number as _core_number
 from .algorithms import label_propagation as _label_propagation
+from .algorithms import neighbor_similarity as _neighbor_similarity
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
 from .algorithms.parameters import FRAME_OPTIONS, Parameters
@@ -29,6 +30,7 @@ from .distributed import core_number as distributed_core_number
 from .distributed import edges as distributed_edges
 from .distributed import label_propagation as distributed_label_propagation
 from .distributed import layered as distributed_layered
+from .distributed import neighbor_similarity as distributed_similarity
 from .distributed import orientation as distributed_orientation
 from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
@@ -48,6 +50,7 @@ from .relational import components as relational_components
 from .relational import core_number as relational_core_number
 from .relational import label_propagation as relational_label_propagation
 from .relational import layered_build
+from .relational import neighbor_similarity as relational_similarity
 from .relational import pagerank as relational_pagerank
 from .relational import scan as relational_scan
 from .relational import shortest_path as relational_path
@@ -140,6 +143,11 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LocalGraph: _scan.scan,
         DistributedGraph: distributed_scan.scan,
         FrameGraph: relational_scan.scan,
+    },
+    "neighbor_similarity": {
+        LocalGraph: _neighbor_similarity.neighbor_similarity,
+        DistributedGraph: distributed_similarity.neighbor_similarity,
+        FrameGraph: relational_similarity.neighbor_similarity,
     },
     "triangle_count": {
         LocalGraph: triangles.triangle_count,

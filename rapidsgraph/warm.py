@@ -176,6 +176,8 @@ def _triangles(edges: Any, weighted: Any) -> None:
     rg.triangle_count(edges)
     for directed in (True, False):
         rg.clustering_coefficient(rg.Graph(edges, directed=directed))
+    rg.neighbor_similarity(edges)
+    rg.neighbor_similarity(edges, edges)
 
 
 RUNS: dict[str, Callable[[Any, Any], None]] = {

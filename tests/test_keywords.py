@@ -35,6 +35,7 @@ EDGES = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
         ("scan", {"min_samples": 2}, "mu=..."),
         ("structural_similarity", {"metod": "auto"}, "method=..."),
         ("triangle_count", {"metod": "auto"}, "method=..."),
+        ("neighbor_similarity", {"kinds": "cosine"}, "kind=..."),
         ("clustering_coefficient", {"directed": False}, "rg.Graph(edges, directed=...)"),
         ("from_networkx", {"edge_attr": "km"}, "weight=..."),
         ("from_igraph", {"weights": "km"}, "weight=..."),

@@ -242,6 +242,7 @@ CLUSTERINGS = {
     "core_number": rg.core_number,
     "triangle_count": rg.triangle_count,
     "clustering_coefficient": rg.clustering_coefficient,
+    "neighbor_similarity": rg.neighbor_similarity,
 }
 SIMILAR_CASES = [(kind, "directed") for kind in ("far apart, 425,000", "from 0, few")]
 SIMILAR_CASES += [("gaps, many", policy) for policy in ("directed", "weighted", "undirected")]

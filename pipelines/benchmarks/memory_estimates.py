@@ -50,6 +50,7 @@ RUNS: dict[str, Callable[[Any], Any]] = {
     "structural_similarity": rg.structural_similarity,
     "triangle_count": rg.triangle_count,
     "clustering_coefficient": rg.clustering_coefficient,
+    "neighbor_similarity": rg.neighbor_similarity,
 }
 
 

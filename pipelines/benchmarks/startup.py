@@ -38,6 +38,7 @@ RUNS: dict[str, Callable[[Any, Any], Any]] = {
     "structural_similarity": lambda rg, edges: rg.structural_similarity(edges),
     "triangle_count": lambda rg, edges: rg.triangle_count(edges),
     "clustering_coefficient": lambda rg, edges: rg.clustering_coefficient(edges),
+    "neighbor_similarity": lambda rg, edges: rg.neighbor_similarity(edges, edges[:9]),
     "scan": lambda rg, edges: rg.scan(edges),
     "scan_index": lambda rg, edges: rg.ScanIndex(edges).query(0.5, 3),
 }

@@ -126,6 +126,21 @@ class LabelParameters(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SimilarityParameters(Parameters):
+    """Parameters of the similarity of neighborhoods.
+
+    Attributes
+    ----------
+    pairs : frame or None
+        Pairs of vertices; by default the endpoints of every edge.
+    kind : {"jaccard", "overlap", "cosine", "common"}
+    """
+
+    pairs: Any
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScanParameters(Parameters):
     """Parameters of SCAN.
 

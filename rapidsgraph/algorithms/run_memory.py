@@ -33,6 +33,7 @@ Algorithm = Literal[
     "connected_components",
     "core_number",
     "label_propagation",
+    "neighbor_similarity",
     "pagerank",
     "scan",
     "scan_index",
@@ -63,6 +64,7 @@ ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "connected_components": AlgorithmBytes(64, 4, 4),
     "core_number": AlgorithmBytes(64, 24, 24),
     "label_propagation": AlgorithmBytes(72, 40, 40),
+    "neighbor_similarity": AlgorithmBytes(80, 44, 44),
     "pagerank": AlgorithmBytes(96, 16, 56),
     "scan": AlgorithmBytes(112, 44, 44),
     "scan_index": AlgorithmBytes(112, 68, 68),
@@ -73,6 +75,7 @@ ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
 # Algorithms of the undirected simple graph, in which an edge is two arcs.
 UNDIRECTED_ALGORITHMS = {
     "core_number",
+    "neighbor_similarity",
     "scan",
     "scan_index",
     "structural_similarity",
@@ -88,7 +91,13 @@ LAYOUTS = {
 }
 # Copies of the text names that a result allocates on a GPU; results with predecessors have two name
 # columns.
-TEXT_COPIES = {"bfs": 4, "label_propagation": 4, "sssp": 4, "structural_similarity": 8}
+TEXT_COPIES = {
+    "bfs": 4,
+    "label_propagation": 4,
+    "neighbor_similarity": 8,
+    "sssp": 4,
+    "structural_similarity": 8,
+}
 # Bounds of a run with integer names: per vertex or arc, and the sort of a SCAN index.
 MAX_BYTES_PER_ITEM = 512
 MAX_BASE_BYTES = 2**26
@@ -205,7 +214,7 @@ def _clustering_bytes(algorithm: Algorithm, graph: GraphStats, memberships: bool
         run = 16 * vertices + graph.name_bytes(vertices)
         return max(neighborhoods_peak, neighborhoods + run)
     similarity = 8 * arcs + 34 * vertices
-    if algorithm == "structural_similarity":
+    if algorithm in ("neighbor_similarity", "structural_similarity"):
         # Half as many edges as arcs, with the names of both endpoints.
         names = 2 * graph.name_bytes(arcs // 2, is_distinct=False)
         result = 20 * arcs + 10 * vertices + names

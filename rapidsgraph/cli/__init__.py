@@ -26,6 +26,7 @@ from . import (  # noqa: F401
     pagerank,
     scan,
     shortest_path,
+    similarity,
     traversal,
     triangles,
 )

@@ -90,7 +90,7 @@ def _compute_similarities(
     bounds: tuple[int, ...],
 ) -> tuple:
     """Return the frame of the edges from the partition's vertices to later ones."""
-    common, sizes = _get_common_neighbors(communicator, partition, bounds)
+    common, sizes = get_common_neighbors(communicator, partition, bounds)
     frame = similarity_frame(partition.labeling, partition.adjacency, common, sizes)
     return finish_frame(communicator, frame)
 
@@ -106,7 +106,7 @@ def _find_clusters(
 ) -> tuple:
     """Return the frame of the clusters and roles of the partition's vertices."""
     xp, own = partition.xp, partition.local_range
-    common, sizes = _get_common_neighbors(communicator, partition, bounds)
+    common, sizes = get_common_neighbors(communicator, partition, bounds)
     similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
     is_core = communicator.all_gather(find_cores(similar, mu)[own])
     cores = _select_local(partition, is_core)
@@ -174,7 +174,7 @@ def _is_within(ids: Array, start: int, stop: int) -> Array:
 # Common neighbors
 
 
-def _get_common_neighbors(
+def get_common_neighbors(
     communicator: Communicator, partition: Partition, bounds: tuple[int, ...]
 ) -> tuple[Array, Array]:
     """Return |N[u] & N[v]| of every arc (u, v) of the partition, and all |N[v]|, both int32.

@@ -1,15 +1,18 @@
-"""Triangles and clustering coefficients as NetworkX calls them."""
+"""Triangles, clustering and Jaccard coefficients as NetworkX calls them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from ..algorithms.similarity import neighborhoods
+from ..api.neighbor_similarity import neighbor_similarity
 from ..api.triangles import triangle_count
 from ..device import to_host
+from ..graph.csr import row_indices
 from ..graph.local_graph import storage_of
 from .graph import ConvertedGraph
 
@@ -43,6 +46,31 @@ def transitivity(G: ConvertedGraph) -> float:
     counts, degrees = _count_triangles(G), _count_neighbors(G)
     total = int(counts.sum())
     return 2 * total / int((degrees * (degrees - 1)).sum()) if total else 0
+
+
+def jaccard_coefficient(
+    G: ConvertedGraph, ebunch: Iterable[tuple[Any, Any]] | None = None
+) -> Iterator[tuple[Any, Any, float]]:
+    """Generate pairs and their coefficients; see `networkx.jaccard_coefficient`."""
+    csr = storage_of(G.unweighted).csr
+    if bool((row_indices(csr) == csr.neighbors).any()):
+        raise NotImplementedError("self-loops count in NetworkX")
+    pairs = list(ebunch or ())
+    for node in (node for pair in pairs for node in pair):
+        if node not in G:
+            raise nx.NodeNotFound(f"Node {node} not in G.")
+    vertices = np.array([[G.positions[u], G.positions[v]] for u, v in pairs], np.int64)
+    sources, destinations = vertices.reshape(-1, 2).T.copy()
+    frame = {"source": sources, "destination": destinations}
+    values = to_host(neighbor_similarity(G.unweighted, frame)["jaccard"]).tolist()
+    return ((u, v, value or 0) for (u, v), value in zip(pairs, values, strict=True))
+
+
+def check_pairs(arguments: Mapping[str, Any]) -> str | None:
+    """Return why pairs are left to NetworkX, or None if they are not."""
+    if arguments["ebunch"] is None:
+        return "the pairs without an edge are too many"
+    return None
 
 
 def check_clustering(arguments: Mapping[str, Any]) -> str | None:

@@ -44,6 +44,7 @@ FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
     "is_strongly_connected": "",
     "is_weakly_connected": "",
     "isolates": "",
+    "jaccard_coefficient": "Of given pairs, and graphs without self-loops.",
     "multi_source_dijkstra": TIES,
     "multi_source_dijkstra_path": TIES,
     "multi_source_dijkstra_path_length": "",

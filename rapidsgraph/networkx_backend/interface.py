@@ -19,7 +19,9 @@ from .breadth_first import (
 from .clustering import (
     average_clustering,
     check_clustering,
+    check_pairs,
     clustering,
+    jaccard_coefficient,
     transitivity,
     triangles,
 )
@@ -144,6 +146,7 @@ __all__ = [
     "is_strongly_connected",
     "is_weakly_connected",
     "isolates",
+    "jaccard_coefficient",
     "multi_source_dijkstra",
     "multi_source_dijkstra_path",
     "multi_source_dijkstra_path_length",
@@ -188,6 +191,7 @@ CHECKS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
     "clustering": check_clustering,
     "core_number": check_core_number,
     "generic_bfs_edges": check_order,
+    "jaccard_coefficient": check_pairs,
     "overall_reciprocity": check_reciprocity,
     "pagerank": check_pagerank,
     "predecessor": check_order,

@@ -108,10 +108,12 @@ class FrameGraph:
         rows = table.enumerate([*self.name_columns("vertex"), *order], "row")
         return rows.map(_make_result, schema=self.schema, columns=dict(columns)).to_frame()
 
-    def make_edge_result(self, table: Table, columns: Sequence[str]) -> Frame:
-        """Return a result with a row per edge, sorted by source and destination."""
+    def make_edge_result(
+        self, table: Table, columns: Sequence[str], order: Sequence[str] = ()
+    ) -> Frame:
+        """Return a result with a row per edge, sorted by `order`, or by source and destination."""
         ends = [*self.name_columns("source"), *self.name_columns("destination")]
-        rows = table.enumerate(ends, "row")
+        rows = table.enumerate([*(order or ends)], "row")
         return rows.map(_make_edge_result, schema=self.schema, columns=[*columns]).to_frame()
 
 

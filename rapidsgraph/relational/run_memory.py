@@ -37,6 +37,7 @@ FRAME_BYTES = {
     "connected_components": FrameBytes(240, 40, 14, 4),
     "core_number": FrameBytes(510, 60, 10, 4),
     "label_propagation": FrameBytes(300, 60, 12, 6),
+    "neighbor_similarity": FrameBytes(510, 60, 10, 4, 55),
     "pagerank": FrameBytes(115, 105, 5, 5),
     "scan": FrameBytes(510, 60, 10, 4, 55),
     "shortest_path": FrameBytes(130, 60, 5, 9),  # its search

@@ -148,10 +148,15 @@ def find_triangles(graph: FrameGraph, arcs: Table, columns: Sequence[str] = ()) 
 
 
 def _split_wedges(arcs: Table, source: list[str]) -> Iterator[Table]:
-    """Yield the arcs of some vertices, which have about `MIN_WEDGES` wedges in each partition."""
-    arcs = arcs.map(_number_chunks, source=source).persist()
-    for number in range(_maximum(arcs, "chunk", -1) + 1):
-        yield arcs.map(_select_chunk, number=number)
+    """Return arcs of some vertices at a time, of about `MIN_WEDGES` wedges in each partition."""
+    return split_chunks(arcs.map(_number_chunks, source=source))
+
+
+def split_chunks(rows: Table) -> Iterator[Table]:
+    """Yield the rows of each number in the column `chunk`, without this column."""
+    rows = rows.persist()
+    for number in range(_maximum(rows, "chunk", -1) + 1):
+        yield rows.map(_select_chunk, number=number)
 
 
 def _number_chunks(arcs: Frame, source: list[str]) -> Frame:

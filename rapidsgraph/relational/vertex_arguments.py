@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import device, frames
+from ..algorithms.neighbor_similarity import pair_columns
 from ..device import Array
 from ..frames import Column, Frame
 from ..graph.edge_columns import name_vertices
@@ -56,6 +57,20 @@ def join_vertex_values(
     names = _make_name_frame(matches, vertex, ids).assign(**{column: array})
     state = state.join(state.distribute(names, vertex), vertex, how="left")
     return state.map(_fill_zero, column=column)
+
+
+def find_pairs(graph: FrameGraph, pairs: Any) -> Table:
+    """Return the pairs of a frame with their numbers, `pair`; see `neighbor_similarity`."""
+    labeling = _TableLabeling(graph)
+    _, table = frames.normalize_frame(frames.compute_if_dask(pairs), "pairs")
+    names = []
+    for end, columns in zip(("source", "destination"), pair_columns(labeling), strict=True):
+        matches = labeling.match(table, columns, "pairs")
+        ids = matches.ids(table, "pairs", columns)
+        names.append(_make_name_frame(matches, graph.name_columns(end), ids))
+    rows = names[0].assign(**{column: names[1][column] for column in names[1]})
+    rows = rows.assign(pair=labeling.xp.arange(len(rows)))
+    return graph.vertices.distribute(rows, graph.name_columns("source"))
 
 
 def _make_name_frame(labeling: Labeling, columns: Sequence[str], ids: Array) -> Frame:

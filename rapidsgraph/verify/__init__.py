@@ -16,6 +16,7 @@ rapidsgraph.errors.VerificationError: vertex 2 has distance 3, but the edge from
 from .components import components
 from .core_number import core_number
 from .label_propagation import label_propagation
+from .neighbor_similarity import neighbor_similarity
 from .pagerank import pagerank
 from .scan import scan
 from .traversal import bfs, sssp
@@ -27,6 +28,7 @@ __all__ = [
     "components",
     "core_number",
     "label_propagation",
+    "neighbor_similarity",
     "pagerank",
     "scan",
     "sssp",

@@ -1,4 +1,4 @@
-"""The commands triangles and clustering: what they print, write and refuse."""
+"""The commands triangles, clustering and similarity: what they print, write and refuse."""
 
 import pandas
 import pytest
@@ -28,9 +28,19 @@ def test_they_write_and_verify(edges, tmp_path):
     assert pandas.read_csv(path)["coefficient"].tolist() == [1, 0.5, 1 / 6, 0]
 
 
+def test_similarity(edges, put, tmp_path):
+    assert run("similarity", edges, "--kind", "common", "--top", 1).stdout == "a\tb\t1\n"
+    pairs, path = put("pairs.csv", "source,destination\nd,a\na,b\n"), tmp_path / "result.csv"
+    done = run("similarity", edges, "--pairs", pairs, "--output", path, "--verify")
+    assert "verified: " in done.stderr
+    assert pandas.read_csv(path).to_dict("list") == {
+        "source": ["d", "a"], "destination": ["a", "b"], "jaccard": [0.5, 1 / 3],
+    }  # fmt: skip
+
+
 def test_layered_edge_lists_are_refused(edges, tmp_path):
     store = tmp_path / "graph.layers"
     run("layer", edges, "--from", "a", "--output", store)
-    for command in ("triangles", "clustering"):
+    for command in ("triangles", "clustering", "similarity"):
         done = run(command, store, code=1)
         assert "layered edge list" in done.stderr

@@ -75,6 +75,23 @@ def test_triangles_and_clustering(name):
         assert run("average_clustering", g, **options) == nx.average_clustering(g, **options)
 
 
+def test_jaccard_coefficients():
+    g = GRAPHS["undirected"].copy()
+    g.remove_edges_from([*nx.selfloop_edges(g)])
+    pairs = [*itertools.product(list(g)[:20], list(g)[10:40])]
+    expected = [*nx.jaccard_coefficient(g, pairs)]
+    assert [*run("jaccard_coefficient", g, pairs)] == expected
+    assert [*run("jaccard_coefficient", g, iter(pairs))] == expected
+    assert [*run("jaccard_coefficient", g, [])] == []
+    with pytest.raises(nx.NodeNotFound, match="Node -1 not in G"):
+        run("jaccard_coefficient", g, [(-1, pairs[0][0])])
+    with pytest.raises(NotImplementedError):
+        run("jaccard_coefficient", g)
+    g.add_edge(pairs[0][0], pairs[0][0])
+    with pytest.raises(NotImplementedError):
+        run("jaccard_coefficient", g, pairs)
+
+
 def test_clustering_that_is_left_to_networkx():
     g = nx.complete_graph(4)
     for other, options in (

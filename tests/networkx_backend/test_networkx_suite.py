@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 MODULES = [
     "tests.test_cluster",
+    "tests.test_link_prediction",
     "centrality.tests.test_degree_centrality",
     "components.tests.test_connected",
     "components.tests.test_strongly_connected",

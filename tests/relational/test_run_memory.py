@@ -22,6 +22,7 @@ CALLS = {
     "label_propagation": lambda edges: rg.label_propagation(edges, iterations=3, method="frames"),
     "structural_similarity": lambda edges: rg.structural_similarity(edges, method="frames"),
     "scan": lambda edges: rg.scan(edges, method="frames"),
+    "neighbor_similarity": lambda edges: rg.neighbor_similarity(edges, method="frames"),
     "triangle_count": lambda edges: rg.triangle_count(edges, method="frames"),
     "clustering_coefficient": lambda edges: rg.clustering_coefficient(edges, method="frames"),
 }

@@ -1,0 +1,97 @@
+"""Similarity of the open neighborhoods of two vertices: of edges, or of pairs that are given."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from .. import device, frames
+from ..device import Array
+from ..frames import Frame
+from ..graph.csr import Adjacency, row_indices
+from ..graph.local_graph import GraphLike
+from ..graph.vertex_names import Labeling
+from ..kernels.constants import WARP
+from ..validation import check_free_memory
+from .parameters import SimilarityParameters
+from .run_memory import check_run_memory
+from .similarity import common_neighbors, neighborhoods, undirected_graph
+
+Kind = Literal["jaccard", "overlap", "cosine", "common"]
+KINDS = get_args(Kind)
+PAIR_BYTES = 64  # of a pair: ids, degrees, the count and the result
+
+
+def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> Frame:
+    """Compare the neighborhoods of pairs; see `rapidsgraph.neighbor_similarity`."""
+    graph, kind = undirected_graph(graph), parameters.kind
+    labeling, xp = graph.labeling, graph.xp
+    source, destination = (labeling.endpoint_columns(end) for end in ("source", "destination"))
+    labeling.check_name_collisions(kind, *source.values(), *destination.values())
+    check_run_memory(graph, "neighbor_similarity", f"similarity of {graph.num_edges:,} edges")
+    adjacency = neighborhoods(graph)
+    if parameters.pairs is None:
+        rows, columns = row_indices(adjacency), adjacency.neighbors
+        is_upper = rows < columns
+        sources, destinations = rows[is_upper], columns[is_upper]
+        common = common_neighbors(graph)[is_upper] - xp.int32(2)  # without both endpoints
+    else:
+        sources, destinations = find_pairs(labeling, parameters.pairs)
+        check_free_memory(
+            f"similarity of {sources.size:,} pairs", PAIR_BYTES * sources.size, graph.xp
+        )
+        common = count_pairs(adjacency, sources, destinations)
+    degrees = xp.diff(adjacency.offsets)
+    values = compare(kind, common, degrees[sources], degrees[destinations])
+    return labeling.edge_frame(sources, destinations, {kind: values})
+
+
+def find_pairs(labeling: Labeling, pairs: Any) -> tuple[Array, Array]:
+    """Return the ids of the sources and destinations of a frame of pairs.
+
+    Its name columns are those of a result.
+    """
+    _, table = frames.normalize_frame(frames.compute_if_dask(pairs), "pairs")
+    sources, destinations = (
+        labeling.ids(table, "pairs", columns) for columns in pair_columns(labeling)
+    )
+    return sources, destinations
+
+
+def pair_columns(labeling: Labeling) -> list[list[str]]:
+    """Return the name columns of both endpoints in a frame of pairs, as in results."""
+    endpoints = (labeling.endpoint_columns(end) for end in ("source", "destination"))
+    return [[names.get(label, label) for label in labeling.names.labels] for names in endpoints]
+
+
+def count_pairs(adjacency: Adjacency, sources: Array, destinations: Array) -> Array:
+    """Return the number of common neighbors of pairs of vertices: int32."""
+    common = device.array_module(sources).empty(sources.size, sources.dtype)
+    device.launch(
+        "common_neighbors", "count_pairs", size=WARP * sources.size,
+        num_pairs=sources.size, sources=sources, destinations=destinations,
+        offsets=adjacency.offsets, neighbors=adjacency.neighbors, common=common,
+    )  # fmt: skip
+    return common
+
+
+def compare(kind: str, common: Any, degrees: Any, other_degrees: Any) -> Any:
+    """Return the similarity of neighborhoods by their sizes and that of their intersection.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    common, degrees, other_degrees : arrays or Series of integers
+    """
+    if kind == "common":
+        return common
+    if kind == "jaccard":
+        denominators = degrees + other_degrees - common
+    elif kind == "overlap":
+        is_less = degrees < other_degrees
+        denominators = degrees * is_less + other_degrees * ~is_less
+    else:
+        denominators = np.sqrt(degrees.astype("float64") * other_degrees.astype("float64"))
+    return common / denominators.clip(1)  # where one is 0, nothing is common

@@ -1,0 +1,80 @@
+"""Command ``similarity``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import rapidsgraph as rg
+
+from .. import io
+from ..algorithms.neighbor_similarity import KINDS, Kind, pair_columns
+from ..graph.local_graph import storage_of
+from .app import DeviceOption, app, columns_of, command, print_rows
+from .layered_input import refuse_store
+from .options import (
+    CommandRun,
+    DestinationOption,
+    EdgesArgument,
+    SourceOption,
+    VerticesOption,
+    output_option,
+    top_option,
+    verify_option,
+)
+
+
+@command(app)
+def similarity(
+    edges: EdgesArgument,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Pairs of vertices, in columns as of the result: source and destination.",
+        ),
+    ] = None,
+    kind: Annotated[
+        Kind, typer.Option(metavar="KIND", help=f"Measure: {', '.join(KINDS)}.")
+    ] = "jaccard",
+    source: SourceOption = None,
+    destination: DestinationOption = None,
+    vertices: VerticesOption = None,
+    device: DeviceOption = "auto",
+    output: Annotated[Path | None, output_option("pairs with their similarity")] = None,
+    top: Annotated[
+        int | None, top_option("Print the N most similar pairs; by default 10 if no --output.")
+    ] = None,
+    verify: Annotated[bool, verify_option("similarities")] = False,
+) -> None:
+    """Compare the neighborhoods of the endpoints of each edge, or of pairs.
+
+    Directions are ignored.
+    """
+    run = CommandRun(
+        "similarities", {"EDGES": edges, "--pairs": pairs, "--vertices": vertices}, output=output,
+        top=top, verify=verify,
+    )  # fmt: skip
+    refuse_store(edges, "similarity")
+    graph = run.read_graph(
+        edges, source, destination, device=device, vertices=vertices, directed=False,
+        self_loops="drop",
+    )  # fmt: skip
+    table = None
+    if pairs is not None:
+        columns = pair_columns(storage_of(graph).labeling)
+        ends = [each[0] if len(each) == 1 else each for each in columns]
+        table = io.read_edges(
+            pairs, source=ends[0], destination=ends[1], weight=None, device=device
+        )
+    result = rg.neighbor_similarity(graph, table, kind=kind)
+    run.end_step("compared")
+    run.report_graph(graph)
+    if verify:
+        rg.verify.neighbor_similarity(graph, result, table, kind=kind)
+        run.report("verified: all pairs have as many common neighbors")
+    run.write_result(
+        result, lambda count: print_rows(columns_of(result.nlargest(count or 10, kind)), (kind,))
+    )

@@ -1,0 +1,55 @@
+"""Similarity of neighborhoods of the edges of a distributed graph."""
+
+from __future__ import annotations
+
+from ..algorithms.neighbor_similarity import compare
+from ..algorithms.parameters import SimilarityParameters
+from ..errors import GraphError
+from ..frames import Frame
+from ..graph.csr import row_indices
+from ..graph.local_graph import GraphLike
+from ..progress import Report
+from .communicator import Communicator
+from .executor import release_on_error
+from .graph import as_distributed, finish_frame
+from .partition import Partition
+from .scan import get_common_neighbors
+
+
+@release_on_error
+def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> Frame:
+    """Compare the endpoints of every edge; see `rapidsgraph.neighbor_similarity`."""
+    if parameters.pairs is not None:
+        hint = "use method='frames', or call .compute() first"
+        raise GraphError(
+            f"{{parameter}} are not supported for distributed graphs; {hint}",
+            parameter="pairs",
+            hint=hint,
+        )
+    graph = as_distributed(graph, directed=False, self_loops="drop")
+    columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
+    graph.check_name_collisions(parameters.kind, *columns[0], *columns[1])
+    frame, _ = graph.run_for_frame(
+        _compare_edges, graph.simple_partitions(), tuple(graph.bounds), parameters.kind,
+        name="similarity",
+    )  # fmt: skip
+    return frame
+
+
+def _compare_edges(
+    communicator: Communicator,
+    report: Report,
+    partition: Partition,
+    bounds: tuple[int, ...],
+    kind: str,
+) -> tuple:
+    """Return the frame of the edges from the partition's vertices to later ones."""
+    common, sizes = get_common_neighbors(communicator, partition, bounds)
+    rows, neighbors = row_indices(partition.adjacency), partition.adjacency.neighbors
+    is_upper = rows < neighbors
+    sources, destinations = rows[is_upper], neighbors[is_upper]
+    degrees = (sizes - 1).astype(partition.xp.int64)
+    common = common[is_upper] - partition.xp.int32(2)  # without both endpoints
+    values = compare(kind, common, degrees[sources], degrees[destinations])
+    frame = partition.labeling.edge_frame(sources, destinations, {kind: values})
+    return finish_frame(communicator, frame)

@@ -1,0 +1,31 @@
+// Count the common neighbors of pairs of vertices.
+//
+// The neighbors of the endpoint that has fewer of them are looked up in the list of the other one.
+// Adjacency lists are ascending, without parallel arcs.
+
+#include "rows.cuh"
+#include "search.cuh"
+
+// common[i] = vertices adjacent to both sources[i] and destinations[i]: a warp a pair.
+extern "C" __global__ void count_pairs(long long num_pairs, const int *sources,
+                                       const int *destinations, const long long *offsets,
+                                       const int *neighbors, int *common) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
+  const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
+  for (long long pair = warp; pair < num_pairs; pair += warps) {
+    const int one = sources[pair], other = destinations[pair];
+    const bool is_shorter = offsets[one + 1] - offsets[one] <= offsets[other + 1] - offsets[other];
+    const int shorter = is_shorter ? one : other, longer = is_shorter ? other : one;
+    const long long stop = offsets[shorter + 1], longer_stop = offsets[longer + 1];
+    long long low = offsets[longer];
+    int num_common = 0;
+    for (long long arc = offsets[shorter] + lane; arc < stop; arc += WARP) {
+      const int vertex = neighbors[arc];
+      low = position(neighbors, low, longer_stop, vertex);  // later ones are not before
+      num_common += low < longer_stop && neighbors[low] == vertex;
+    }
+    num_common = warp_total(num_common);
+    if (lane == 0) common[pair] = num_common;
+  }
+}
