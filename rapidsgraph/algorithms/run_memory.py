@@ -217,7 +217,8 @@ def _clustering_bytes(algorithm: Algorithm, graph: GraphStats, memberships: bool
     if algorithm in ("neighbor_similarity", "structural_similarity"):
         # Half as many edges as arcs, with the names of both endpoints.
         names = 2 * graph.name_bytes(arcs // 2, is_distinct=False)
-        result = 20 * arcs + 10 * vertices + names
+        per_arc = 20 if algorithm == "structural_similarity" else 36
+        result = per_arc * arcs + 18 * vertices + names
     elif algorithm == "scan":
         # A membership is an arc from a border to a core.
         result = (40 if memberships else 4) * arcs + 52 * vertices + graph.name_bytes(vertices)

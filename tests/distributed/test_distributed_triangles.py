@@ -1,4 +1,4 @@
-"""Triangles and clustering coefficients of Dask frames: upper lists in a ring of any size."""
+"""Triangles, coefficients and similarities of Dask frames: upper lists in a ring of any size."""
 
 import numpy as np
 import pandas
@@ -11,7 +11,7 @@ from pandas.testing import assert_frame_equal
 import rapidsgraph as rg
 from rapidsgraph.algorithms import triangles
 
-FUNCTIONS = rg.triangle_count, rg.clustering_coefficient
+FUNCTIONS = rg.triangle_count, rg.clustering_coefficient, rg.neighbor_similarity
 
 
 def check(frame, partitions=3, **options):
