@@ -10,14 +10,14 @@ import os
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import rapidsgraph as rg
 
-from .. import __version__, io
+from .. import __version__
+from ..io.formats import Format, split_endings
 from ..signals import ignore_signals
 from . import (  # noqa: F401
     core_number,
@@ -31,6 +31,7 @@ from . import (  # noqa: F401
     triangles,
 )
 from .app import DeviceOption, app, command, print_highest
+from .files import OutputFormatOption, check_output, write_output
 from .help import flag_option, format_examples, panel_of
 from .messages import note, show_warning
 from .options import ProgressOption
@@ -121,7 +122,7 @@ def warm(
 def demo(
     device: DeviceOption = "auto",
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--output",
             "-o",
@@ -132,9 +133,9 @@ def demo(
 ) -> None:
     """Rank the packages of Debian 12 by how much depends on them."""
     if output is not None:
-        io.check_writable(output)
+        check_output(output, "edges", None)
         edges = rg.datasets.debian()
-        io.write_frame(edges.assign(kind=edges["kind"].astype("str")), output)
+        write_output(edges.assign(kind=edges["kind"].astype("str")), output, None)
         note(f"{len(edges):,} edges in {output}")
         return
     typer.echo("Dependencies of Debian 12: an edge leads from a package to one that it depends on.")
@@ -168,7 +169,13 @@ generate = typer.Typer(
 app.add_typer(generate, name="generate", rich_help_panel=panel_of("generate"))
 
 Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="Write the edges to FILE.")
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the edges to FILE, a URL, or - for standard output.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
 Weights = Annotated[
@@ -192,6 +199,7 @@ def rmat(
         int, typer.Argument(metavar="SCALE", help="Binary logarithm of the number of vertices.")
     ],
     output: Output,
+    output_format: OutputFormatOption = None,
     edge_factor: Annotated[int, typer.Option(min=1, help="Edges drawn per vertex.")] = 16,
     a: Annotated[float, typer.Option("--a", help="Probability of the top left quadrant.")] = 0.57,
     b: Annotated[float, typer.Option("--b", help="Probability of the top right quadrant.")] = 0.19,
@@ -204,7 +212,7 @@ def rmat(
 ) -> None:
     """Generate a scale-free graph (R-MAT, as in Graph500) without self-loops and parallel edges."""
     options = {"a": a, "b": b, "c": c, "seed": seed, "weights": weights}
-    _generate(output, "rmat", scale, edge_factor, device=device, **options)
+    _generate(output, output_format, "rmat", scale, edge_factor, device=device, **options)
 
 
 @command(
@@ -217,6 +225,7 @@ def rmat(
 def grid(
     width: Annotated[int, typer.Argument(metavar="WIDTH", min=1, help="Vertices of a row.")],
     output: Output,
+    output_format: OutputFormatOption = None,
     height: Annotated[int | None, typer.Option(min=1, help="Rows; by default WIDTH.")] = None,
     keep: Annotated[
         float, typer.Option(min=0, max=1, help="Probability that an edge of the lattice is kept.")
@@ -226,7 +235,17 @@ def grid(
     device: DeviceOption = "auto",
 ) -> None:
     """Generate a lattice with a random subset of its edges, in both directions."""
-    _generate(output, "grid", width, height, keep=keep, seed=seed, weights=weights, device=device)
+    _generate(
+        output,
+        output_format,
+        "grid",
+        width,
+        height,
+        keep=keep,
+        seed=seed,
+        weights=weights,
+        device=device,
+    )
 
 
 @command(
@@ -239,6 +258,7 @@ def grid(
 def ssca2(
     vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1, help="Number of vertices.")],
     output: Output,
+    output_format: OutputFormatOption = None,
     max_clique: Annotated[
         int, typer.Option(min=1, help="Maximum number of vertices of a clique.")
     ] = 7,
@@ -253,8 +273,17 @@ def ssca2(
     device: DeviceOption = "auto",
 ) -> None:
     """Generate cliques and random edges between them (SSCA#2), in both directions."""
-    options = {"max_clique": max_clique, "inter_clique": inter_clique}
-    _generate(output, "ssca2", vertices, **options, seed=seed, weights=weights, device=device)
+    options: dict[str, Any] = {"max_clique": max_clique, "inter_clique": inter_clique}
+    _generate(
+        output,
+        output_format,
+        "ssca2",
+        vertices,
+        **options,
+        seed=seed,
+        weights=weights,
+        device=device,
+    )
 
 
 @command(
@@ -268,21 +297,27 @@ def uniform(
     vertices: Annotated[int, typer.Argument(metavar="VERTICES", min=1, help="Number of vertices.")],
     edges: Annotated[int, typer.Argument(metavar="EDGES", min=0, help="Number of edges.")],
     output: Output,
+    output_format: OutputFormatOption = None,
     seed: Seed = 0,
     weights: Weights = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Generate directed edges between uniformly random vertices."""
-    _generate(output, "uniform", vertices, edges, seed=seed, weights=weights, device=device)
+    _generate(
+        output, output_format, "uniform", vertices, edges, seed=seed, weights=weights, device=device
+    )
 
 
-def _generate(output: Path, name: str, *sizes: Any, **options: Any) -> None:
+def _generate(
+    output: str, output_format: Format | None, name: str, *sizes: Any, **options: Any
+) -> None:
     """Write the edges of the graph from the function `name` of `rapidsgraph.generate`."""
-    file_format = io.check_writable(output)
+    check_output(output, "edges", output_format)
     frame = getattr(rg.generate, name)(*sizes, **options)
-    if file_format == "mtx":
+    is_matrix = (output_format or split_endings(output)[0].lstrip(".")) == "mtx"
+    if is_matrix:
         frame["source"] += 1
         frame["destination"] += 1
-    io.write_frame(frame, output)
-    ids = ", vertex ids from 1" if file_format == "mtx" else ""
+    write_output(frame, output, output_format)
+    ids = ", vertex ids from 1" if is_matrix else ""
     note(f"{len(frame):,} edges in {output}{ids}")

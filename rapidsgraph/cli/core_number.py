@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import typer
 
 import rapidsgraph as rg
 
 from .app import DeviceOption, app, command, print_rows
+from .files import FormatOption, OutputFormatOption, open_edges
 from .layered_input import refuse_store
 from .options import (
     CommandRun,
@@ -32,13 +33,16 @@ from .options import (
     ],
 )
 def core_number(
+    context: typer.Context,
     edges: EdgesArgument,
+    format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UselessUndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
-    output: Annotated[Path | None, output_option("vertices with their core numbers")] = None,
+    output: Annotated[str | None, output_option("vertices with their core numbers")] = None,
+    output_format: OutputFormatOption = None,
     top: Annotated[
         int | None, top_option("Print the N largest core numbers; by default 10 if no --output.")
     ] = None,
@@ -51,11 +55,11 @@ def core_number(
     run = CommandRun(
         "core numbers",
         {"EDGES": edges, "--vertices": vertices},
-        output=output, top=top, verify=verify,
+        output=output, output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
     refuse_store(edges, "core-number")
     graph = run.read_graph(
-        edges, source, destination,
+        open_edges(context), source, destination,
         device=device, vertices=vertices, directed=False, self_loops="drop",
     )  # fmt: skip
     result = rg.core_number(graph)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 import rapidsgraph as rg
 
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .files import FormatOption, OutputFormatOption, open_edges
 from .layered_input import refuse_store
 from .options import (
     CommandRun,
@@ -32,14 +32,17 @@ from .options import (
     ],
 )
 def label_propagation(
+    context: typer.Context,
     edges: EdgesArgument,
+    format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UndirectedOption = False,
     vertices: VerticesOption = None,
     iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Number of iterations.")] = 10,
     device: DeviceOption = "auto",
-    output: Annotated[Path | None, output_option("vertices with their labels")] = None,
+    output: Annotated[str | None, output_option("vertices with their labels")] = None,
+    output_format: OutputFormatOption = None,
     top: Annotated[
         int | None, top_option("Print the N largest communities; by default 10 if no --output.")
     ] = None,
@@ -52,12 +55,13 @@ def label_propagation(
     run = CommandRun(
         "labels",
         {"EDGES": edges, "--vertices": vertices},
-        output=output, top=top, verify=verify,
+        output=output, output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
     refuse_store(edges, "label-propagation")
     graph = run.read_graph(
-        edges, source, destination, device=device, vertices=vertices, directed=not undirected
-    )
+        open_edges(context), source, destination,
+        device=device, vertices=vertices, directed=not undirected,
+    )  # fmt: skip
     result = rg.label_propagation(graph, iterations=iterations)
     run.end_step("labeled")
     run.report_graph(graph)

@@ -10,15 +10,18 @@ import typer
 import rapidsgraph as rg
 
 from ..graph.local_graph import storage_of
+from ..io.inputs import InputFiles
 from ..layered import cache, store_writer
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .files import FormatOption, open_edges
 from .help import OUTPUT
 from .layered_input import (
     INPUT_OPTIONS,
     BuildLimitOption,
     build_options,
     check_exists,
+    check_has_place,
     describe_replacement,
     find_differences,
     format_bytes,
@@ -61,6 +64,7 @@ BUILD_OPTIONS = "root", "output", "minimum_edges", "memory_limit"
 def layer(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
+    format: FormatOption = None,
     root: Annotated[
         str | None,
         typer.Option(
@@ -122,12 +126,15 @@ def layer(
         return
     if root is None:
         raise typer.BadParameter("name the root", param_hint="--from")
+    if output is None:
+        check_has_place(context, edges)
     run = CommandRun("layers", {"EDGES": edges, "--vertices": vertices}, top=top)
+    files = open_edges(context)
     options = build_options(
         source,
         destination,
         undirected,
-        choose_weight_option(context, edges, source, destination),
+        choose_weight_option(context, files, source, destination),
         multi_edges=multi_edges,
         self_loops=self_loops,
         minimum_edges=minimum_edges,
@@ -136,10 +143,10 @@ def layer(
     sources = parse_sources([root], None, root_columns(options))
     build: dict[str, Any] = {"device": device, "memory_limit": memory_limit, "progress": progress}
     if output is None:
-        layered = load_cached(run, edges, sources, options, (), always=True, **build)
-        folder = cache.cache_path(edges)
+        layered = load_cached(run, files, sources, options, (), always=True, **build)
+        folder = cache.cache_path(files)
     else:
-        layered, folder = _build(run, edges, sources, options, output, build), output
+        layered, folder = _build(run, files, sources, options, output, build), output
     run.report(f"{pluralize(layered.num_edges, 'edge')} in {folder}", always=True)
     run.report_graph(layered)
     if top:
@@ -148,7 +155,7 @@ def layer(
 
 def _build(
     run: CommandRun,
-    edges: Path,
+    edges: InputFiles,
     sources: list[Source],
     options: dict[str, Any],
     output: Path,
@@ -172,7 +179,7 @@ def _build(
     return layered
 
 
-def _show(layered: rg.LayeredEdgeList, folder: Path, count: int | None) -> None:
+def _show(layered: rg.LayeredEdgeList, folder: str | Path, count: int | None) -> None:
     """Print a summary on standard error, and a row for each of the first `count` layers."""
     storage = storage_of(layered)
     num_unreached = layered.num_vertices - int(storage.layer_starts[-1])

@@ -21,9 +21,11 @@ from ..device import Device
 from ..errors import GraphError, format_bytes
 from ..graph.csr import MultiEdges
 from ..graph.local_graph import storage_of
+from ..io.inputs import InputFiles
 from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..validation import DEFAULT_WEIGHT, parse_bytes
+from .files import is_file_or_folder
 from .help import EXECUTION, flag_option
 from .options import CommandRun, column_argument, is_given
 from .sources import (
@@ -79,9 +81,11 @@ SSSP_IGNORES = "self_loops", "minimum_edges"
 PAGERANK_IGNORES = ("minimum_edges",)
 
 
-def is_store(path: Path) -> bool:
+def is_store(path: str | Path | InputFiles) -> bool:
     """Return whether a path is the folder of a layered edge list, and not of Parquet files."""
-    path = path.expanduser()
+    if isinstance(path, InputFiles):
+        return False
+    path = Path(path).expanduser()
     if not (path / "manifest.json").is_file():
         return False
     return not _has_parquet(path)
@@ -91,16 +95,28 @@ def _has_parquet(path: Path) -> bool:
     return any(each.suffix in (".parquet", ".pq") for each in path.rglob("*"))
 
 
-def check_exists(edges: Path) -> None:
-    """Raise GraphError if EDGES is no file or folder with edges; `CommandRun` rejects ``-``."""
-    path = edges.expanduser()
-    if str(edges) == "-":
-        return
-    if not path.exists():
+def check_exists(edges: str) -> None:
+    """Raise GraphError if EDGES is the path of a file or folder that does not exist."""
+    if is_file_or_folder(edges) and not Path(edges).expanduser().exists():
         raise GraphError(f"{edges}: there is no such file or folder", path=edges)
 
 
-def refuse_store(edges: Path, command: str) -> None:
+def check_has_place(context: typer.Context, edges: str) -> None:
+    """Raise an error unless layers can be stored beside EDGES."""
+    if not is_file_or_folder(edges):
+        hint = (
+            f"build them by `rapidsgraph layer {shlex.quote(edges)} --from VERTEX --output "
+            "FOLDER`, and give that folder"
+        )
+        raise GraphError(
+            f"{edges}: layers are stored beside one local file or folder; {hint}",
+            path=edges,
+            hint=hint,
+        )
+    refuse_options(context, ["format"], "layers beside EDGES depend on its ending only")
+
+
+def refuse_store(edges: str, command: str) -> None:
     """Raise GraphError if EDGES is a layered edge list, for commands that cannot take one."""
     if is_store(edges):
         raise GraphError(
@@ -120,7 +136,7 @@ def refuse_options(context: typer.Context, names: Iterable[str], reason: str) ->
 
 def uses_layers(
     context: typer.Context,
-    edges: Path,
+    edges: str,
     layers: bool,
     memory_limit: int | None,
     verify: bool,
@@ -138,7 +154,11 @@ def uses_layers(
             f"{edges} is a layered edge list, in which this is fixed",
         )
     elif memory_limit is None:
+        if layers:
+            check_has_place(context, edges)
         return layers
+    else:
+        check_has_place(context, edges)
     if verify:
         raise typer.BadParameter(
             "verification needs the whole graph in memory; leave it out, or give a file of edges "
@@ -177,7 +197,7 @@ def build_options(
     }
 
 
-def open_layered(run: CommandRun, folder: Path, device: Device) -> Any:
+def open_layered(run: CommandRun, folder: str | Path, device: Device) -> Any:
     """Open the layered edge list in a folder."""
     layered = rg.LayeredEdgeList.open(folder, device=device)
     run.end_step("opened")
@@ -186,8 +206,8 @@ def open_layered(run: CommandRun, folder: Path, device: Device) -> Any:
 
 def load_rooted(
     run: CommandRun,
-    edges: Path,
-    sources: tuple[list[str] | None, Path | None],
+    edges: str | InputFiles,
+    sources: tuple[list[str] | None, str | None],
     options: dict[str, Any],
     ignored: Collection[str],
     **build: Any,
@@ -205,7 +225,7 @@ def load_rooted(
     **build
         Options device, memory_limit and progress.
     """
-    if not is_store(edges):
+    if isinstance(edges, InputFiles):
         roots = parse_sources(*sources, root_columns(options))
         return load_cached(run, edges, roots, options, ignored, **build), None
     layered = open_layered(run, edges, build["device"])
@@ -218,7 +238,7 @@ def load_rooted(
 
 def load_cached(
     run: CommandRun,
-    edges: Path,
+    edges: InputFiles,
     sources: list[Source] | None,
     options: dict[str, Any],
     ignored: Collection[str],
@@ -239,7 +259,8 @@ def load_cached(
     always : bool
         Whether to report the reuse of a list even if standard error is not a terminal.
     """
-    folder = cache.cache_path(edges)
+    local_path, folder = edges.local_path, cache.cache_path(edges)
+    assert local_path is not None  # `check_has_place`
     cache.origin_of(edges, {})  # raises if the file does not exist
     store, problem = cache.load_store(folder)
     reasons = find_differences(store, edges, sources, options, ignored) if store else {}
@@ -254,7 +275,9 @@ def load_cached(
             edges,
             options,
             sources,
-            lambda name: rg.LayeredEdgeList.cached(edges, name, device=device, **build, **options),
+            lambda name: rg.LayeredEdgeList.cached(
+                local_path, name, device=device, **build, **options
+            ),
         )
     run.end_step("layered")
     if problem:
@@ -294,7 +317,7 @@ CHANGED, OTHER = "the file has changed", "they were built from another file"
 
 def find_differences(
     store: Any,
-    edges: Path,
+    edges: InputFiles,
     sources: list[Source] | None,
     options: dict[str, Any],
     ignored: Collection[str],
@@ -304,7 +327,8 @@ def find_differences(
     Parameters
     ----------
     store : Store
-    edges : path
+    edges : InputFiles
+        A local file or folder.
     sources : list of Source, or None
         The root, as `parse_sources` returns it; None for any root.
     options : dict
@@ -312,6 +336,8 @@ def find_differences(
     ignored : collection of str
         Options that may differ.
     """
+    if edges.local_path is None:
+        return {"file": OTHER}
     expected, stored = cache.origin_of(edges, options), store.manifest["origin"]
     if not stored or "options" not in stored or "files" not in stored:
         return {"file": OTHER}
@@ -330,7 +356,7 @@ def find_differences(
     reasons = {name: reason for name, reason in REASONS.items() if name in different}
     if expected["files"] != stored["files"]:
         names = [[file["name"] for file in each["files"]] for each in (expected, stored)]
-        is_same = names[0] == names[1] or edges.expanduser().is_dir()
+        is_same = names[0] == names[1] or edges.local_path.is_dir()
         reasons["file"] = CHANGED if is_same else OTHER
     return reasons
 
@@ -354,7 +380,7 @@ def default_multi_edges(weight: str | None) -> MultiEdges:
 
 
 def unusable_store(
-    store: Any, reasons: dict[str, str], edges: Path, options: dict[str, Any]
+    store: Any, reasons: dict[str, str], edges: InputFiles, options: dict[str, Any]
 ) -> GraphError:
     """Return the error for a list of this file that `pagerank` can neither use nor replace."""
     columns = (options.get(name) for name in ("source", "destination"))

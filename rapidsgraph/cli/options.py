@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +19,26 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import SelfLoops
+from ..io.formats import Format
+from ..io.inputs import InputFiles
 from ..validation import vertex_labels
+from .files import STREAM, check_output, overwrites, write_output
 from .help import GRAPH, MESSAGES, OUTPUT, flag_option
 from .messages import note
 
+INPUTS = (
+    "CSV, TSV, SNAP text, JSON Lines, Parquet, Arrow or .mtx: a file, a folder, a glob in quotes, "
+    "a URL, or - for standard input"
+)
 EdgesArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="EDGES", show_default=False, help="CSV, TSV, SNAP text, Parquet, Arrow or .mtx."
-    ),
+    str, typer.Argument(metavar="EDGES", show_default=False, help=f"{INPUTS}.")
 ]
 EdgesOrLayersArgument = Annotated[
-    Path,
+    str,
     typer.Argument(
         metavar="EDGES",
         show_default=False,
-        help="CSV, TSV, SNAP text, Parquet, Arrow or .mtx; or the folder of a layered edge list.",
+        help=f"{INPUTS}; or the folder of a layered edge list.",
     ),
 ]
 SourceOption = Annotated[
@@ -85,7 +88,7 @@ SelfLoopsOption = Annotated[
     SelfLoops, typer.Option(help="Whether to keep self-loops.", rich_help_panel=GRAPH)
 ]
 VerticesOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         metavar="FILE",
         help="Further vertices, such as those without edges: a table with a column vertex; by "
@@ -108,7 +111,8 @@ def output_option(content: str) -> Any:
         "--output",
         "-o",
         metavar="FILE",
-        help=f"Write {content} to FILE; by default a summary is printed.",
+        help=f"Write {content} to FILE, a URL, or - for standard output; by default a summary is "
+        "printed.",
         rich_help_panel=OUTPUT,
     )
 
@@ -140,7 +144,7 @@ class CommandRun:
         What the result holds, for messages.
     inputs : dict from str to path or None
         The input files by the argument or option that names them.
-    output, top, verify, plot
+    output, output_format, top, verify, plot
         Values of the options.
     has_nulls : bool
         Whether the result may have missing values.
@@ -156,25 +160,29 @@ class CommandRun:
     def __init__(
         self,
         content: str,
-        inputs: Mapping[str, Path | None],
+        inputs: Mapping[str, str | Path | None],
         *,
-        output: Path | None = None,
+        output: str | None = None,
+        output_format: Format | None = None,
         top: int | None = None,
         verify: bool = False,
         plot: Path | None = None,
         has_nulls: bool = False,
-        extra_outputs: Mapping[str, Path | None] | None = None,
+        extra_outputs: Mapping[str, str | None] | None = None,
     ) -> None:
         extra_outputs = extra_outputs or {}
         extra = {f"--{name}": path for name, path in extra_outputs.items()}
-        outputs = {"--output": output, **extra, "--plot": plot}
-        _check_overwriting(
-            inputs, {option: path.expanduser() for option, path in outputs.items() if path}
-        )
-        _check_result_file(output, content, has_nulls)
+        outputs = {"--output": output, **extra, "--plot": None if plot is None else str(plot)}
+        _check_overwriting(inputs, outputs)
+        check_output(output, content, output_format, has_nulls)
+        if output == STREAM and top is not None:
+            raise typer.BadParameter(
+                "the table and --output would both go to standard output; leave out one of them",
+                param_hint="--top",
+            )
         for name, path in extra_outputs.items():
-            _check_result_file(path, name)
-            if path and output and _is_same(path.expanduser(), output.expanduser()):
+            check_output(path, name, None)
+            if path and output and overwrites(path, output):
                 raise GraphError(
                     f"{path}: --{name} would overwrite --output; name another file",
                     parameter=f"--{name}",
@@ -182,20 +190,21 @@ class CommandRun:
                 )
         if plot:
             rg.plot.check(plot)
-        self.output, self.top, self.verify, self.plot = output, top, verify, plot
+        self.output, self.output_format = output, output_format
+        self.top, self.verify, self.plot = top, verify, plot
         self.is_verbose = verify or sys.stderr.isatty()
         self._step_times: list[str] = []
         self._step_start = time.perf_counter()
 
     def read_graph(
         self,
-        edges: Path,
+        edges: InputFiles,
         source: list[str] | None,
         destination: list[str] | None,
         weight: str | None = None,
         *,
         device: Device,
-        vertices: Path | None = None,
+        vertices: str | None = None,
         **policies: Any,
     ) -> rg.Graph:
         """Build the Graph of a file of edges and, optionally, a file of vertices."""
@@ -244,24 +253,26 @@ class CommandRun:
     ) -> None:
         """Write the result, call ``print_table(top)`` and ``plot(path)``, each if requested."""
         if self.output:
-            io.write_frame(result, self.output)
+            write_output(result, self.output, self.output_format)
         if self.top or not self.output:
             print_table(self.top)
         if self.plot and plot:
             plot(self.plot)
 
 
-def _check_overwriting(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path]) -> None:
-    """Raise GraphError if an output would overwrite an input, or an input is standard input."""
-    for input_name, path in inputs.items():
-        if str(path) == "-":
+def _check_overwriting(
+    inputs: Mapping[str, str | Path | None], outputs: Mapping[str, str | None]
+) -> None:
+    """Raise GraphError if an output would overwrite an input, or a table is standard input."""
+    for input_name, source in inputs.items():
+        if str(source) == STREAM and input_name != "EDGES":
             raise GraphError(
-                f"{input_name} is -, but standard input is not read; name a file",
+                f"{input_name} is -, but only EDGES is read from standard input; name a file",
                 parameter=input_name,
             )
         for option, target in outputs.items():
-            if path and _is_within(target, path.expanduser()):
-                text = input_name if target == path.expanduser() else f"{input_name} ({path})"
+            if source and target and overwrites(target, source):
+                text = input_name if target == str(source) else f"{input_name} ({source})"
                 raise GraphError(
                     f"{target}: {option} would overwrite {text}, which is an input; name another "
                     "file",
@@ -271,9 +282,9 @@ def _check_overwriting(inputs: Mapping[str, Path | None], outputs: Mapping[str, 
 
 
 def _read_vertices(
-    edges: Path,
+    edges: InputFiles,
     frame: Frame,
-    path: Path | None,
+    path: str | None,
     endpoints: Sequence[str | list[str] | None],
     device: Device,
 ) -> Any:
@@ -309,36 +320,6 @@ def _read_vertices(
     return np.concatenate([np.arange(declared.start, declared.stop), values])
 
 
-def _check_result_file(path: Path | None, content: str, has_nulls: bool = False) -> None:
-    """Raise GraphError if such a result cannot be written to `path`."""
-    if path is None:
-        return
-    name, hint = io.check_writable(path), "try .parquet or .csv"
-    if name == "mtx":
-        raise GraphError(
-            f"{path}: Matrix Market files hold edges, not {content}; {hint}", path=path, hint=hint
-        )
-    if name == "snap" and has_nulls:
-        raise GraphError(
-            f"{path}: SNAP text cannot hold missing values; {hint}", path=path, hint=hint
-        )
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    """Return whether two paths, of files that may not exist, lead to the same file."""
-    if os.path.exists(path) and os.path.exists(other):
-        return os.path.samefile(path, other)
-    return os.path.realpath(path) == os.path.realpath(other)
-
-
-def _is_within(path: Path, source: Path) -> bool:
-    """Return whether `path` is an input, or would be a Parquet file of a folder that is one."""
-    if _is_same(path, source):
-        return True
-    path, source = Path(os.path.realpath(path)), Path(os.path.realpath(source))
-    return source.is_dir() and source in path.parents and path.suffix.lower() in (".parquet", ".pq")
-
-
 def is_given(context: typer.Context, name: str) -> bool:
     """Return whether the command line has an option, by the name of its parameter."""
     source = context.get_parameter_source(name) if name in context.params else None
@@ -347,7 +328,7 @@ def is_given(context: typer.Context, name: str) -> bool:
 
 def choose_weight_option(
     context: typer.Context,
-    edges: Path,
+    edges: InputFiles,
     source: list[str] | None,
     destination: list[str] | None,
 ) -> str | None:

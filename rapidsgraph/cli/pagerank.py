@@ -13,6 +13,7 @@ from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import storage_of
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, command, print_highest
+from .files import FormatOption, OutputFormatOption, open_edges
 from .help import EXECUTION, GRAPH
 from .layered_input import (
     PAGERANK_IGNORES,
@@ -58,6 +59,7 @@ from .options import (
 def pagerank(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
+    format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     weight: WeightOption = DEFAULT_WEIGHT,
@@ -112,14 +114,14 @@ def pagerank(
         ),
     ] = None,
     personalization: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Teleport weights: columns vertex and one of numbers; by default all are equal.",
         ),
     ] = None,
     start: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Start values, such as an earlier result; by default all are equal.",
@@ -127,7 +129,8 @@ def pagerank(
     ] = None,
     device: DeviceOption = "auto",
     memory_limit: MemoryLimitOption = None,
-    output: Annotated[Path | None, output_option("vertices with their PageRank")] = None,
+    output: Annotated[str | None, output_option("vertices with their PageRank")] = None,
+    output_format: OutputFormatOption = None,
     top: Annotated[
         int | None, top_option("Print the N highest; by default 10 if no --output.")
     ] = None,
@@ -146,35 +149,37 @@ def pagerank(
         raise typer.BadParameter("layered edge lists support only auto", param_hint="--method")
     tables = {"personalization": personalization, "start": start}
     if dangling is not None and dangling not in DANGLING:
-        tables["dangling"] = Path(dangling)
+        tables["dangling"] = dangling
     run = CommandRun(
         "PageRank values",
         {"EDGES": edges, "--vertices": vertices}
         | {f"--{name}": path for name, path in tables.items()},
         output=output,
+        output_format=output_format,
         top=top,
         verify=verify,
         plot=plot,
     )
-    graph = open_layered(run, edges, device) if is_store(edges) else None
+    graph: Any = open_layered(run, edges, device) if is_store(edges) else None
     names = storage_of(graph).names.labels if graph else vertex_columns(source, destination)
     parameters: dict[str, Any] = {"dangling": dangling}
     for name, path in tables.items():  # read first: an error in them shows before the long work
         if path:
             parameters[name] = io.read_vertex_values(path, names=names, device=device)
-    column = None
+    column, files = None, None
     if graph is None:
-        column = choose_weight_option(context, edges, source, destination)
+        files = open_edges(context)
+        column = choose_weight_option(context, files, source, destination)
     policies = {
         "multi_edges": multi_edges or default_multi_edges(column), "self_loops": self_loops,
     }  # fmt: skip
-    if by_layers and graph is None:
+    if by_layers and files is not None:
         options = build_options(
             source, destination, undirected, column, vertices=vertices, **policies
         )
         graph = load_cached(
             run,
-            edges,
+            files,
             None,
             options,
             PAGERANK_IGNORES,
@@ -183,9 +188,9 @@ def pagerank(
             memory_limit=memory_limit,
             progress=progress,
         )
-    elif graph is None:
+    elif files is not None:
         graph = run.read_graph(
-            edges,
+            files,
             source,
             destination,
             column,

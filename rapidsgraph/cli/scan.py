@@ -22,6 +22,7 @@ from ..algorithms.similarity import KERNEL_METHODS, KernelMethod
 from ..frames import Frame
 from ..progress import reporter
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .files import FormatOption, OutputFormatOption, open_edges
 from .help import EXECUTION, OUTPUT, flag_option
 from .layered_input import refuse_store
 from .options import (
@@ -67,7 +68,9 @@ def _parse_decimal(text: str) -> Decimal:
     ],
 )
 def scan(
+    context: typer.Context,
     edges: EdgesArgument,
+    format: FormatOption = None,
     epsilon: Annotated[
         list[Decimal] | None,
         typer.Option(
@@ -113,10 +116,11 @@ def scan(
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
     output: Annotated[
-        Path | None, output_option("vertices with clusters and roles, or the sweep,")
+        str | None, output_option("vertices with clusters and roles, or the sweep,")
     ] = None,
+    output_format: OutputFormatOption = None,
     similarities: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Write edges with their structural similarity to FILE.",
@@ -145,6 +149,7 @@ def scan(
         "a sweep" if sweep else "clusters",
         {"EDGES": edges, "--vertices": vertices},
         output=output,
+        output_format=output_format,
         top=top,
         verify=verify,
         plot=plot,
@@ -153,7 +158,7 @@ def scan(
     )
     refuse_store(edges, "scan")
     graph = run.read_graph(
-        edges,
+        open_edges(context),
         source,
         destination,
         device=device,

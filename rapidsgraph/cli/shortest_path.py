@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ import rapidsgraph as rg
 from ..graph.local_graph import storage_of
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .files import FormatOption, OutputFormatOption, open_edges
 from .layered_input import (
     BFS_IGNORES,
     INPUT_OPTIONS,
@@ -59,6 +59,7 @@ ToOption = Annotated[
 def shortest_path(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
+    format: FormatOption = None,
     roots: FromOption = None,
     roots_file: FromFileOption = None,
     targets: ToOption = None,
@@ -72,7 +73,8 @@ def shortest_path(
     device: DeviceOption = "auto",
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
-    output: Annotated[Path | None, output_option("the vertices of the paths")] = None,
+    output: Annotated[str | None, output_option("the vertices of the paths")] = None,
+    output_format: OutputFormatOption = None,
     progress: ProgressOption = None,
 ) -> None:
     """Find the vertices of a shortest path from a source to each target, with their distances.
@@ -85,22 +87,26 @@ def shortest_path(
         "paths",
         {"EDGES": edges, "--from-file": roots_file, "--vertices": vertices},
         output=output,
+        output_format=output_format,
     )
     policies: dict[str, Any] = {"multi_edges": multi_edges, "vertices": vertices}
     columns = vertex_columns(source, destination)
     sources = [] if by_layers else parse_sources(roots, roots_file, columns)
-    column = None
+    column, files = None, None
     if not is_store(edges):
-        column = choose_weight_option(context, edges, source, destination)
+        files = open_edges(context)
+        column = choose_weight_option(context, files, source, destination)
     if by_layers:
         options = build_options(source, destination, undirected, column, **policies)
         graph, names = load_rooted(
-            run, edges, (roots, roots_file), options, BFS_IGNORES if unweighted else SSSP_IGNORES,
+            run, files or edges, (roots, roots_file), options,
+            BFS_IGNORES if unweighted else SSSP_IGNORES,
             device=device, memory_limit=memory_limit, progress=progress,
         )  # fmt: skip
     else:
+        assert files is not None
         graph = run.read_graph(
-            edges, source, destination, column, device=device, directed=not undirected, **policies
+            files, source, destination, column, device=device, directed=not undirected, **policies
         )
         names = source_names(sources, graph)
     ends = source_names(parse_sources(targets, None, columns, "--to"), graph)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ from .. import io
 from ..algorithms.neighbor_similarity import KINDS, Kind, pair_columns
 from ..graph.local_graph import storage_of
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .files import FormatOption, OutputFormatOption, open_edges
 from .layered_input import refuse_store
 from .options import (
     CommandRun,
@@ -28,9 +28,11 @@ from .options import (
 
 @command(app)
 def similarity(
+    context: typer.Context,
     edges: EdgesArgument,
+    format: FormatOption = None,
     pairs: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Pairs of vertices, in columns as of the result: source and destination.",
@@ -43,7 +45,8 @@ def similarity(
     destination: DestinationOption = None,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
-    output: Annotated[Path | None, output_option("pairs with their similarity")] = None,
+    output: Annotated[str | None, output_option("pairs with their similarity")] = None,
+    output_format: OutputFormatOption = None,
     top: Annotated[
         int | None, top_option("Print the N most similar pairs; by default 10 if no --output.")
     ] = None,
@@ -55,12 +58,12 @@ def similarity(
     """
     run = CommandRun(
         "similarities", {"EDGES": edges, "--pairs": pairs, "--vertices": vertices}, output=output,
-        top=top, verify=verify,
+        output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
     refuse_store(edges, "similarity")
     graph = run.read_graph(
-        edges, source, destination, device=device, vertices=vertices, directed=False,
-        self_loops="drop",
+        open_edges(context), source, destination, device=device, vertices=vertices,
+        directed=False, self_loops="drop",
     )  # fmt: skip
     table = None
     if pairs is not None:

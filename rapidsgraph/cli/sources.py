@@ -10,7 +10,6 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -160,7 +159,7 @@ FromOption = Annotated[
     ),
 ]
 FromFileOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--from-file", metavar="FILE", help="Source vertices: a table with a column vertex."
     ),
@@ -168,7 +167,7 @@ FromFileOption = Annotated[
 
 
 def parse_sources(
-    words: Sequence[str] | None, path: Path | None, columns: Sequence[str], option: str = "--from"
+    words: Sequence[str] | None, path: str | None, columns: Sequence[str], option: str = "--from"
 ) -> list[Source]:
     """Return the vertices of the options --from and --from-file, or of another option."""
     if not words and not path:
@@ -180,7 +179,7 @@ def parse_sources(
         if len(columns) > 1:
             fields = next(csv.reader(io.StringIO(word, newline="")), [])
         sources.append((f"{option} {word!r}", fields))
-    return sources + (_read_sources(path.expanduser(), columns) if path else [])
+    return sources + (_read_sources(path, columns) if path else [])
 
 
 def _read_sources(path: Input, columns: Sequence[str]) -> list[Source]:

@@ -15,6 +15,7 @@ from ..graph.local_graph import storage_of
 from ..graph.vertex_arguments import resolve_vertices
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
+from .files import FormatOption, OutputFormatOption, open_edges
 from .help import OUTPUT, flag_option
 from .layered_input import (
     BFS_IGNORES,
@@ -76,6 +77,7 @@ def _refuse_nan(cutoff: float | None) -> float | None:
 def bfs(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
+    format: FormatOption = None,
     roots: FromOption = None,
     roots_file: FromFileOption = None,
     source: SourceOption = None,
@@ -89,7 +91,8 @@ def bfs(
     device: DeviceOption = "auto",
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
-    output: Annotated[Path | None, output_option("vertices with their distances")] = None,
+    output: Annotated[str | None, output_option("vertices with their distances")] = None,
+    output_format: OutputFormatOption = None,
     top: Annotated[
         int | None, top_option("Print the first N levels; by default all if no --output.")
     ] = None,
@@ -105,19 +108,29 @@ def bfs(
     run = CommandRun(
         "distances",
         {"EDGES": edges, "--from-file": roots_file, "--vertices": vertices},
-        output=output, top=top, verify=verify, plot=plot, has_nulls=True,
+        output=output, output_format=output_format, top=top, verify=verify, plot=plot,
+        has_nulls=True,
     )  # fmt: skip
     streaming: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
 
+    files = None if is_store(edges) else open_edges(context)
+
     def read_graph() -> rg.Graph:
+        assert files is not None
         return run.read_graph(
-            edges, source, destination, device=device, vertices=vertices, directed=not undirected
+            files, source, destination, device=device, vertices=vertices, directed=not undirected
         )
 
     if by_layers:
         options = build_options(source, destination, undirected, vertices=vertices)
         graph, names = load_rooted(
-            run, edges, (roots, roots_file), options, BFS_IGNORES, device=device, **streaming
+            run,
+            files or edges,
+            (roots, roots_file),
+            options,
+            BFS_IGNORES,
+            device=device,
+            **streaming,
         )
     else:
         sources = parse_sources(roots, roots_file, vertex_columns(source, destination))
@@ -154,6 +167,7 @@ def bfs(
 def sssp(
     context: typer.Context,
     edges: EdgesOrLayersArgument,
+    format: FormatOption = None,
     roots: FromOption = None,
     roots_file: FromFileOption = None,
     source: SourceOption = None,
@@ -176,7 +190,8 @@ def sssp(
     device: DeviceOption = "auto",
     layers: LayersOption = False,
     memory_limit: MemoryLimitOption = None,
-    output: Annotated[Path | None, output_option("vertices with their distances")] = None,
+    output: Annotated[str | None, output_option("vertices with their distances")] = None,
+    output_format: OutputFormatOption = None,
     top: Annotated[
         int | None,
         top_option(
@@ -195,25 +210,34 @@ def sssp(
     run = CommandRun(
         "distances",
         {"EDGES": edges, "--from-file": roots_file, "--vertices": vertices},
-        output=output, top=top, verify=verify, plot=plot, has_nulls=predecessors,
+        output=output, output_format=output_format, top=top, verify=verify, plot=plot,
+        has_nulls=predecessors,
     )  # fmt: skip
     streaming: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
     policies: dict[str, Any] = {"multi_edges": multi_edges, "vertices": vertices}
     columns = vertex_columns(source, destination)
     sources = [] if by_layers else parse_sources(roots, roots_file, columns)
-    column = None
+    column, files = None, None
     if not is_store(edges):
-        column = choose_weight_option(context, edges, source, destination)
+        files = open_edges(context)
+        column = choose_weight_option(context, files, source, destination)
 
     def read_graph() -> rg.Graph:
+        assert files is not None
         return run.read_graph(
-            edges, source, destination, column, device=device, directed=not undirected, **policies
+            files, source, destination, column, device=device, directed=not undirected, **policies
         )
 
     if by_layers:
         options = build_options(source, destination, undirected, column, **policies)
         graph, names = load_rooted(
-            run, edges, (roots, roots_file), options, SSSP_IGNORES, device=device, **streaming
+            run,
+            files or edges,
+            (roots, roots_file),
+            options,
+            SSSP_IGNORES,
+            device=device,
+            **streaming,
         )
     else:
         graph = read_graph()
@@ -251,13 +275,16 @@ def sssp(
     ],
 )
 def components(
+    context: typer.Context,
     edges: EdgesArgument,
+    format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UselessUndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
-    output: Annotated[Path | None, output_option("vertices with their components")] = None,
+    output: Annotated[str | None, output_option("vertices with their components")] = None,
+    output_format: OutputFormatOption = None,
     top: Annotated[
         int | None, top_option("Print the N largest; by default 10 if no --output.")
     ] = None,
@@ -268,10 +295,12 @@ def components(
     run = CommandRun(
         "components",
         {"EDGES": edges, "--vertices": vertices},
-        output=output, top=top, verify=verify, plot=plot,
+        output=output, output_format=output_format, top=top, verify=verify, plot=plot,
     )  # fmt: skip
     refuse_store(edges, "components")
-    graph = run.read_graph(edges, source, destination, device=device, vertices=vertices)
+    graph = run.read_graph(
+        open_edges(context), source, destination, device=device, vertices=vertices
+    )
     result = rg.connected_components(graph)
     run.end_step("labeled")
     run.report_graph(graph)
@@ -299,7 +328,7 @@ def _describe_reach(graph: Any, count: Any, max_distance: float) -> str:
 
 def report_weights(run: CommandRun, graph: Any, context: typer.Context, column: str | None) -> None:
     """Report whether edges have weights, and of which column if the command line names none."""
-    if is_store(Path(context.params["edges"])):
+    if is_store(context.params["edges"]):
         if not graph.weighted:
             run.report("the layered edge list has no weights: each edge costs 1", always=True)
     elif column is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
+
+import typer
 
 import rapidsgraph as rg
 
 from .app import DeviceOption, app, command, print_highest
+from .files import FormatOption, OutputFormatOption, open_edges
 from .layered_input import refuse_store
 from .options import (
     CommandRun,
@@ -32,23 +34,26 @@ TopOption = Annotated[int | None, top_option("Print the N highest; by default 10
     ],
 )
 def triangles(
+    context: typer.Context,
     edges: EdgesArgument,
+    format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
-    output: Annotated[Path | None, output_option("vertices with their triangles")] = None,
+    output: Annotated[str | None, output_option("vertices with their triangles")] = None,
+    output_format: OutputFormatOption = None,
     top: TopOption = None,
     verify: Annotated[bool, verify_option("counts")] = False,
 ) -> None:
     """Count the triangles that each vertex is in. Directions are ignored."""
     run = CommandRun(
-        "triangles", {"EDGES": edges, "--vertices": vertices}, output=output, top=top,
-        verify=verify,
+        "triangles", {"EDGES": edges, "--vertices": vertices}, output=output,
+        output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
     refuse_store(edges, "triangles")
     graph = run.read_graph(
-        edges, source, destination, device=device, vertices=vertices, directed=False,
+        open_edges(context), source, destination, device=device, vertices=vertices, directed=False,
         self_loops="drop",
     )  # fmt: skip
     result = rg.triangle_count(graph)
@@ -69,24 +74,32 @@ def triangles(
     ],
 )
 def clustering(
+    context: typer.Context,
     edges: EdgesArgument,
+    format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
-    output: Annotated[Path | None, output_option("vertices with their coefficients")] = None,
+    output: Annotated[str | None, output_option("vertices with their coefficients")] = None,
+    output_format: OutputFormatOption = None,
     top: TopOption = None,
     verify: Annotated[bool, verify_option("coefficients")] = False,
 ) -> None:
     """Compute local clustering coefficients: how many of the neighbors' pairs are adjacent."""
     run = CommandRun(
-        "coefficients", {"EDGES": edges, "--vertices": vertices}, output=output, top=top,
-        verify=verify,
+        "coefficients", {"EDGES": edges, "--vertices": vertices}, output=output,
+        output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
     refuse_store(edges, "clustering")
     graph = run.read_graph(
-        edges, source, destination, device=device, vertices=vertices, directed=not undirected
+        open_edges(context),
+        source,
+        destination,
+        device=device,
+        vertices=vertices,
+        directed=not undirected,
     )
     result = rg.clustering_coefficient(graph)
     run.end_step("counted")

@@ -130,11 +130,11 @@ def _known_origin(path: Input, options: dict[str, Any]) -> dict[str, Any]:
     return origin_of(path, options) if are_files else {}
 
 
-def cache_path(path: str | Path) -> Path:
+def cache_path(path: Any) -> Path:
     """Return the folder of the store of an edge file: its path with the suffix ``.layers``."""
     if not is_local(path):
         raise not_local_error(path)
-    path = check_path(path)
+    path = check_path(path.local_path if isinstance(path, InputFiles) else path)
     if path.name in ("", ".."):
         path = path.resolve()
     return path.with_name(path.name + ".layers")

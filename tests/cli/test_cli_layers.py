@@ -585,7 +585,7 @@ def test_wrong_usage(store, arguments, option, monkeypatch):
         ("layer none.layers", "none.layers: there is no such file or folder"),
         ("components layers", "layers: components cannot use a layered edge list"),
         ("scan layers", "layers: scan cannot use a layered edge list"),
-        ("layer - --from a", "EDGES is -, but standard input is not read"),
+        ("layer - --from a", "-: layers are stored beside one local file or folder"),
         ("layer edges.csv --from a --output edges.csv", "edges.csv: it is a file"),
         ("layer edges.csv --from a --output .", ".: the folder is not a layered edge list"),
         ("layer edges.csv --from a --output no/where", "no/where: the folder"),

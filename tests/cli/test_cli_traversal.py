@@ -492,10 +492,10 @@ def test_what_is_read_is_not_written_over(edges, tmp_path, name):
     parts.mkdir()
     write_frame(EDGES, parts / "a.parquet")
     there = [parts / "a.parquet"]
-    for output in ("a.parquet", "b.pq"):
+    for output in ("a.parquet", "b.pq", "b.csv.gz"):  # the folder would be mixed
         refused("--output would overwrite EDGES", parts, *start, "-o", parts / output)
     assert os.listdir(parts) == ["a.parquet"]
-    run(name, parts, *start, "-o", parts / "b.csv")  # which is not read with the folder
+    refused("--output would overwrite EDGES", f"{parts}/*", *start, "-o", parts / "b.csv")
 
 
 def test_a_picture_does_not_replace_what_is_read(edges):
@@ -508,13 +508,13 @@ def test_a_picture_does_not_replace_what_is_read(edges):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_standard_input_is_not_read(edges, name):
+def test_standard_input_is_that_of_edges(edges, name):
     start = ["--from", "a"] if name in ("bfs", "sssp") else []
     done = run(name, "-", *start, code=1)
-    assert done.stderr == "error: EDGES is -, but standard input is not read; name a file\n"
+    assert done.stderr.startswith("error: EDGES is -; give the format of standard input by --for")
     for option in READ.get(name, ()):
         done = run(name, edges, option, "-", code=1)
-        assert done.stderr.startswith(f"error: {option} is -, but standard input is not read")
+        assert done.stderr.startswith(f"error: {option} is -, but only EDGES is read from standard")
 
 
 def test_results_and_starts_are_checked_before_the_edges_are_read(edges, monkeypatch):

@@ -1,0 +1,133 @@
+"""Files of commands: paths, folders, globs and URLs; ``-`` is standard input or output."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from .. import io
+from ..errors import GraphError
+from ..frames import Frame
+from ..io.formats import FORMATS, TEXT_FORMATS, Format, split_endings
+from ..io.inputs import Input, InputFiles, is_local, open_input
+from ..io.remote import is_url
+from ..io.store_folder import enclosing_store
+from .help import GRAPH, OUTPUT
+
+STREAM = "-"
+FORMAT_NAMES = ", ".join(get_args(Format))
+
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help=f"Format of EDGES: {FORMAT_NAMES}; by default that of its ending. - needs it.",
+        rich_help_panel=GRAPH,
+    ),
+]
+OutputFormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--output-format",
+        metavar="FORMAT",
+        help="Format of --output; by default that of its ending, and csv for -.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+def open_edges(context: typer.Context) -> InputFiles:
+    """Return the files of the argument EDGES, which exist until the command ends.
+
+    A URL is downloaded, and standard input is copied, to a temporary folder.
+    """
+    edges, file_format = context.params["edges"], context.params["format"]
+    source: Input = edges
+    if edges == STREAM:
+        if sys.stdin is None:
+            raise GraphError("EDGES is -, and standard input is closed", parameter="EDGES")
+        if file_format is None:
+            raise GraphError(
+                f"EDGES is -; give the format of standard input by --format: {FORMAT_NAMES}",
+                parameter="--format",
+            )
+        source = sys.stdin.buffer
+    return context.with_resource(open_input(source, file_format))
+
+
+def is_file_or_folder(edges: Any) -> bool:
+    """Return whether an input is one local file or folder, beside which layers can be stored."""
+    return edges != STREAM and is_local(edges)
+
+
+def check_output(
+    output: str | None, content: str, output_format: Format | None, has_nulls: bool = False
+) -> None:
+    """Raise GraphError if a result cannot be written to a file, or to standard output."""
+    if output is None:
+        if output_format is not None:
+            raise typer.BadParameter("give --output too", param_hint="--output-format")
+        return
+    if output == STREAM:
+        name = output_format or "csv"
+        if name not in TEXT_FORMATS and sys.stdout.isatty():
+            raise GraphError(
+                f"--output is -, and a terminal cannot show {name}; redirect standard output, or "
+                "give --output-format csv",
+                parameter="--output-format",
+            )
+    else:
+        name = io.check_writable(output, format=output_format)
+    hint = "try .parquet or .csv"
+    if name == "mtx" and content != "edges":
+        raise GraphError(
+            f"{output}: Matrix Market files hold edges, not {content}; {hint}",
+            path=output,
+            hint=hint,
+        )
+    if name == "snap" and has_nulls:
+        raise GraphError(
+            f"{output}: SNAP text cannot hold missing values; {hint}", path=output, hint=hint
+        )
+
+
+def write_output(frame: Frame, output: str, output_format: Format | None) -> None:
+    """Write a frame to a file, a URL, or standard output."""
+    if output == STREAM:
+        sys.stdout.flush()
+        io.write_frame(frame, sys.stdout.buffer, output_format or "csv")
+        sys.stdout.buffer.flush()
+    else:
+        io.write_frame(frame, output, output_format)
+
+
+def overwrites(output: str, source: str | Path) -> bool:
+    """Return whether an output is an input, or would be a file of a folder or glob that is one."""
+    source = str(source)
+    if STREAM in (output, source):
+        return False
+    if is_url(output) or is_url(source):
+        folder = source.rstrip("/") + "/"
+        return output == source or output.startswith(folder) or fnmatch.fnmatch(output, source)
+    path, origin = Path(output).expanduser(), Path(source).expanduser()
+    if is_same(path, origin):
+        return True
+    path, origin = Path(os.path.realpath(path)), Path(os.path.realpath(origin))
+    if split_endings(path)[0] not in FORMATS or enclosing_store(path):  # `check_output` refuses it
+        return False
+    if origin.is_dir():
+        return origin in path.parents
+    return not origin.exists() and fnmatch.fnmatch(str(path), str(origin))
+
+
+def is_same(path: Path, other: Path) -> bool:
+    """Return whether two paths, of files that may not exist, lead to the same file."""
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
