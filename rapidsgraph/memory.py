@@ -77,7 +77,7 @@ def estimate_memory(
         Graph, edges, or a file of edges: a path, folder, glob or URL as for `read_edges`.
     algorithm : {"pagerank", "bfs", "sssp", "connected_components", "core_number", \
 "label_propagation", "scan", "scan_index", "structural_similarity", "triangle_count", \
-"clustering_coefficient", "neighbor_similarity"}
+"clustering_coefficient", "neighbor_similarity", "strong_components"}
         Algorithm to run.
     source, destination : str or list of str, optional
         Columns of vertex names in a frame or file; by default ``"source"`` and

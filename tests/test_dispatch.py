@@ -101,10 +101,14 @@ def test_method_frames_selects_the_relational_implementation(name, monkeypatch):
     assert [graph for graph, _ in calls] == [EDGES]
 
 
-def test_strong_components_are_relational(monkeypatch):
+def test_strong_components_of_distributed_graphs_are_relational(monkeypatch):
     calls = observe("connected_components", FrameGraph, monkeypatch)
+    graph = object.__new__(DistributedGraph)
+    rg.connected_components(graph, strong=True)
+    assert calls == [(graph, ComponentParameters(method="frames", strong=True))]
+    calls = observe("connected_components", LocalGraph, monkeypatch)
     rg.connected_components(EDGES, strong=True)
-    assert calls == [(EDGES, ComponentParameters(method="frames", strong=True))]
+    assert calls == [(EDGES, ComponentParameters(strong=True))]
 
 
 @pytest.mark.parametrize(

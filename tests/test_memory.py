@@ -209,7 +209,13 @@ def test_pagerank_of_frame_peak_is_below_estimate(kind):
     [
         (kind, algorithm, policy)
         for kind in sorted(KINDS_WITH_ALL_POLICIES)
-        for algorithm in ("bfs", "sssp", "connected_components", "label_propagation")
+        for algorithm in (
+            "bfs",
+            "sssp",
+            "connected_components",
+            "label_propagation",
+            "strong_components",
+        )
         for policy in ("directed", "weighted", "undirected")
         if policy == "directed" or kind == "gaps, many"
     ],
@@ -222,6 +228,7 @@ def test_traversal_peak_is_below_estimate(kind, algorithm, policy):
         "sssp": lambda edges: rg.sssp(edges, first),
         "connected_components": rg.connected_components,
         "label_propagation": rg.label_propagation,
+        "strong_components": lambda edges: rg.connected_components(edges, strong=True),
     }[algorithm]
     for edges in (build_storage(frame, **options), frame):
         run(

@@ -18,7 +18,8 @@ from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, as_local_graph
 from ..kernels.constants import WARP
 from .parameters import ComponentParameters
-from .run_memory import check_run_memory
+from .run_memory import Algorithm, check_run_memory
+from .strong_components import find_strong_roots
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 MIN_SAMPLED_ARCS = 2**18  # on a GPU; fewer arcs are linked before the host has read a sample
@@ -26,12 +27,16 @@ SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
 
 def connected_components(graph: GraphLike, parameters: ComponentParameters) -> Frame:
-    """Find the weak components of a graph or frame; see `rapidsgraph.connected_components`."""
+    """Find the components of a graph or frame; see `rapidsgraph.connected_components`."""
     graph = as_local_graph(graph)
     graph.labeling.check_name_collisions("component")
-    operation = f"components of {graph.num_vertices:,} vertices"
-    check_run_memory(graph, "connected_components", operation)
-    roots = find_roots(graph.built, not graph.directed or len(graph.built) > 1)
+    is_strong = parameters.strong and graph.directed  # otherwise both are the same
+    algorithm: Algorithm = "strong_components" if is_strong else "connected_components"
+    check_run_memory(graph, algorithm, f"components of {graph.num_vertices:,} vertices")
+    if is_strong:
+        roots = find_strong_roots(graph)
+    else:
+        roots = find_roots(graph.built, not graph.directed or len(graph.built) > 1)
     return graph.labeling.vertex_frame({"component": number_components(roots)})
 
 

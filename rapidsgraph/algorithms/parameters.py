@@ -113,7 +113,7 @@ class PageRankParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentParameters(Parameters):
-    """Parameters of connected components; `strong` is for frame operations only."""
+    """Parameters of connected components; `strong` is not for distributed graphs."""
 
     strong: bool
 

@@ -38,6 +38,7 @@ Algorithm = Literal[
     "scan",
     "scan_index",
     "sssp",
+    "strong_components",
     "structural_similarity",
     "triangle_count",
 ]
@@ -69,6 +70,7 @@ ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "scan": AlgorithmBytes(112, 44, 44),
     "scan_index": AlgorithmBytes(112, 68, 68),
     "sssp": AlgorithmBytes(104, 16, 28),
+    "strong_components": AlgorithmBytes(120, 16, 28),
     "structural_similarity": AlgorithmBytes(80, 44, 44),
     "triangle_count": AlgorithmBytes(112, 30, 30),
 }
@@ -88,6 +90,7 @@ LAYOUTS = {
     "pagerank": ("csc",),
     "bfs": ("csr", "csc"),
     "sssp": ("csr", "csc"),
+    "strong_components": ("csr",),
 }
 # Copies of the text names that a result allocates on a GPU; results with predecessors have two name
 # columns.
@@ -185,6 +188,8 @@ def _sweep_bytes(algorithm: Algorithm, graph: GraphStats) -> int:
         order = 8 * arcs if weight_bytes else 0
         counters = counting_sort_bytes(arcs, vertices)
         transpose_peak = 8 * arcs + order + 16 * vertices + counters
+    if algorithm == "strong_components":
+        return max(transpose_peak, transpose + 30 * vertices + names)
     if algorithm == "pagerank":
         state = 20 * arcs + 86 * vertices if weight_bytes else 4 * arcs + 70 * vertices
         run = transpose + 8 * vertices + max(state, names + 24 * vertices)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import get_args
 
 from ..algorithms.parameters import ComponentParameters
-from ..dispatch import run
+from ..dispatch import graph_type, run
+from ..distributed.graph import DistributedGraph
 from ..frames import Frame
-from ..graph.local_graph import GraphLike
+from ..graph.local_graph import GraphLike, storage_of
 from ..validation import FramesMethod, check_choice, check_flag, suggest_parameters
 
 
@@ -24,8 +25,8 @@ def connected_components(
         gives a Dask frame.
     strong : bool, default False
         Whether two vertices of a component reach each other along directed edges. Otherwise the
-        direction of edges is ignored. Strong components have a frame form only, which every
-        `method` runs; see Notes.
+        direction of edges is ignored. Of Dask frames, every `method` runs the frame form of
+        strong components; see Notes.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
         on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
@@ -55,10 +56,13 @@ def connected_components(
     Weak components are found by union-find: a sample of the arcs finds most of the largest
     component, whose other arcs are skipped [1]_, and trees are linked by compare-and-swap [2]_.
 
-    On one frame, a kernel finds strong components by depth-first search, on a CPU also for a cuDF
-    frame. On a Dask frame, joins remove components until at most 2,097,152 arcs are left, which
-    are then sent to one worker. Each round of joins follows paths by one arc, so a graph with more
-    arcs than that on long cycles takes many rounds.
+    A CPU finds strong components by depth-first search [3]_. A GPU removes vertices that have no
+    arcs in one of the directions, finds the component of a vertex of high degree by a forward and a
+    backward BFS [4]_, and colors what is left [5]_; if colors have not settled after 1,000 rounds,
+    which follow long cycles by one arc each, it leaves the graph to the CPU. On a Dask frame, joins
+    remove components until at most 2,097,152 arcs are left, which are then sent to one worker. Each
+    round of joins follows paths by one arc, so a graph with more arcs than that on long cycles
+    takes many rounds.
 
     References
     ----------
@@ -66,6 +70,12 @@ def connected_components(
        via subgraph sampling", IPDPS 2018. https://doi.org/10.1109/IPDPS.2018.00012
     .. [2] J. Jaiganesh and M. Burtscher, "A high-performance connected components implementation
        for GPUs", HPDC 2018. https://doi.org/10.1145/3208040.3208041
+    .. [3] R. Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1(2), 1972.
+       https://doi.org/10.1137/0201010
+    .. [4] L. Fleischer, B. Hendrickson and A. Pinar, "On identifying strongly connected components
+       in parallel", IPDPS Workshops 2000. https://doi.org/10.1007/3-540-45591-4_68
+    .. [5] S. Orzan, "On distributed verification and verified distribution", PhD thesis, Vrije
+       Universiteit Amsterdam, 2004.
 
     Examples
     --------
@@ -81,7 +91,7 @@ def connected_components(
     """
     check_choice("method", method, get_args(FramesMethod))
     check_flag("strong", strong)
-    if strong:
-        method = "frames"  # the kernels find weak components only
+    if strong and graph_type(storage_of(graph)) is DistributedGraph:
+        method = "frames"  # ranks find weak components only
     parameters = ComponentParameters(method=method, strong=bool(strong))
     return run("connected_components", graph, parameters)

@@ -1,8 +1,7 @@
 """Strong components by depth-first search, on a CPU.
 
-The algorithm is Tarjan's [1]_. There is no CUDA twin, because depth-first search is sequential.
-`relational.components` runs it on what its joins leave, and `networkx_backend.components` on whole
-graphs.
+The algorithm is Tarjan's [1]_. There is no CUDA twin, because depth-first search is sequential; a
+GPU runs coloring.cu. `relational.components` runs it on what its joins leave.
 
 References
 ----------

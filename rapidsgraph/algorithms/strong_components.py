@@ -1,0 +1,125 @@
+"""Strong components of a graph on one CPU or GPU.
+
+A CPU searches depth-first. A GPU trims vertices without active neighbors in either direction, finds
+the component of a vertex of many neighbors by a forward and a backward BFS [1]_, which on most
+graphs is the largest one, and colors what is left.
+
+References
+----------
+.. [1] L. Fleischer, B. Hendrickson and A. Pinar, "On identifying strongly connected components in
+   parallel", IPDPS Workshops 2000. https://doi.org/10.1007/3-540-45591-4_68
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import device, kernels
+from ..device import Array
+from ..graph.csr import Adjacency
+from ..graph.local_graph import LocalGraph
+from ..kernels.constants import NO_VERTEX, WARP
+from .traversal import run_bfs
+
+MAX_TRIMS = 16  # rounds of trimming in a row; each may remove the ends of a path only
+MAX_ROUNDS = 1000  # of colors, which follow a path by one arc per round
+
+
+def find_strong_roots(graph: LocalGraph) -> Array:
+    """Return the smallest vertex of every vertex's strong component: int32, shape (vertices,)."""
+    if graph.xp is not np:
+        roots = find_by_coloring(graph)
+        if roots is not None:
+            return roots
+    csr = graph.csr
+    return graph.xp.asarray(
+        _search_depth_first(device.to_host(csr.offsets), device.to_host(csr.neighbors))
+    )
+
+
+def _search_depth_first(offsets: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+    num_vertices = offsets.size - 1
+    components = np.empty(num_vertices, np.int32)
+    kernels.strong_components.find_components(offsets, neighbors, components)
+    vertices = np.arange(num_vertices, dtype=np.int32)
+    smallest = np.empty(num_vertices, np.int32)  # of each component
+    smallest[components[::-1]] = vertices[::-1]  # the last assignment remains
+    return smallest[components]
+
+
+@dataclass
+class _ReversedGraph:
+    """A graph with all arcs reversed, as `run_bfs` takes it."""
+
+    xp: Any
+    num_vertices: int
+    num_arcs: int
+    csr: Adjacency
+    csc: Adjacency
+
+
+def find_by_coloring(graph: LocalGraph) -> Array | None:
+    """Return what `find_strong_roots` returns, or None if colors have not settled in time."""
+    xp, num_vertices, csr, csc = graph.xp, graph.num_vertices, graph.csr, graph.csc
+    roots = xp.full(num_vertices, NO_VERTEX, xp.int32)
+    active = _trim(xp.arange(num_vertices, dtype=xp.int32), csr, csc, roots)
+    if not active.size:
+        return roots
+    degrees = xp.diff(csr.offsets)[active].astype(xp.float64)
+    degrees *= xp.diff(csc.offsets)[active]
+    pivot = active[degrees.argmax()].reshape(1)
+    is_member = run_bfs(graph, pivot, predecessors=False).distances >= 0
+    reverse = _ReversedGraph(xp, num_vertices, graph.num_arcs, csc, csr)
+    is_member &= run_bfs(reverse, pivot, predecessors=False).distances >= 0
+    members = xp.flatnonzero(is_member)
+    roots[members] = members[0]
+    active = _select_active(active, roots)
+    colors = xp.empty(num_vertices, xp.int32)
+    while active.size:
+        active = _trim(active, csr, csc, roots)
+        colors[active] = active
+        arguments = {
+            "num_active": active.size, "active": active, "offsets": csr.offsets,
+            "neighbors": csr.neighbors, "roots": roots, "colors": colors,
+        }  # fmt: skip
+        for entry in ("lower_colors", "join_roots"):
+            if not _repeat(entry, arguments):
+                return None
+        active = _select_active(active, roots)
+    return roots
+
+
+def _trim(active: Array, csr: Adjacency, csc: Adjacency, roots: Array) -> Array:
+    """Set the roots of components of one vertex, and return the active vertices that are left."""
+    for _ in range(MAX_TRIMS):
+        num_before = active.size
+        device.launch(
+            "coloring", "trim", size=active.size, num_active=active.size, active=active,
+            offsets=csr.offsets, neighbors=csr.neighbors, in_offsets=csc.offsets,
+            in_neighbors=csc.neighbors, roots=roots,
+        )  # fmt: skip
+        active = _select_active(active, roots)
+        if active.size == num_before:
+            break
+    return active
+
+
+def _select_active(active: Array, roots: Array) -> Array:
+    return active[roots[active] == NO_VERTEX]
+
+
+def _repeat(entry: str, arguments: dict[str, Any]) -> bool:
+    """Launch a kernel until it changes nothing; return False if that takes too many rounds."""
+    xp = device.array_module(arguments["active"])
+    for _ in range(MAX_ROUNDS):
+        has_changed = xp.zeros(1, xp.int64)
+        device.launch(
+            "coloring", entry, size=WARP * arguments["num_active"], has_changed=has_changed,
+            **arguments,
+        )  # fmt: skip
+        if not int(has_changed[0]):
+            return True
+    return False
