@@ -16,21 +16,28 @@ ALL_METHODS = (*METHODS, "frames")
 # With such a table for half of it an upper list of 33 has two parts; all owners count for them.
 SMALL_TABLES = {"MAX_BLOCK_TABLE_SIZE": 64}
 # Who counts for an owner, by its neighbors: a thread up to FEW, a warp up to SOME, a block.
-BY_TRIANGLES = {"MAX_MERGE_DEGREE": 0}  # also where all lists are short
+BY_TRIANGLES = {"MAX_MERGE_DEGREE": 0, "MAX_MERGE_STEPS": 0}  # also where all lists are short
+NOT_BY_THREADS = {"MAX_THREAD_DEGREE": 0, "MAX_CPU_DEGREE": 0}
 COUNTERS = {
     "as they are": {},
     "by triangles": BY_TRIANGLES,
     "small tables": {**BY_TRIANGLES, **SMALL_TABLES},
     "threads": {**BY_TRIANGLES, "MAX_THREAD_DEGREE": 10**9, "MAX_WARP_DEGREE": 10**9},
-    "warps up to 128": {**BY_TRIANGLES, "MAX_THREAD_DEGREE": 0},
-    "blocks": {**BY_TRIANGLES, "MAX_THREAD_DEGREE": 0, "MAX_WARP_DEGREE": 0},
+    "warps up to 128": {**BY_TRIANGLES, **NOT_BY_THREADS},
+    "blocks": {**BY_TRIANGLES, **NOT_BY_THREADS, "MAX_WARP_DEGREE": 0},
     "blocks, small tables": {
         **BY_TRIANGLES,
-        "MAX_THREAD_DEGREE": 0,
+        **NOT_BY_THREADS,
         "MAX_WARP_DEGREE": 0,
         **SMALL_TABLES,
     },
-    "all kinds": {**BY_TRIANGLES, "MAX_THREAD_DEGREE": 2, "MAX_WARP_DEGREE": 10, **SMALL_TABLES},
+    "all kinds": {
+        **BY_TRIANGLES,
+        "MAX_THREAD_DEGREE": 2,
+        "MAX_CPU_DEGREE": 2,
+        "MAX_WARP_DEGREE": 10,
+        **SMALL_TABLES,
+    },
 }
 
 

@@ -218,7 +218,7 @@ def _clustering_bytes(algorithm: Algorithm, graph: GraphStats, memberships: bool
     if algorithm == "core_number":
         run = 16 * vertices + graph.name_bytes(vertices)
         return max(neighborhoods_peak, neighborhoods + run)
-    similarity = 8 * arcs + 34 * vertices
+    similarity = 8 * arcs + 34 * vertices + counting_sort_bytes(arcs, vertices)
     if algorithm in ("neighbor_similarity", "structural_similarity"):
         # Half as many edges as arcs, with the names of both endpoints.
         names = 2 * graph.name_bytes(arcs // 2, is_distinct=False)

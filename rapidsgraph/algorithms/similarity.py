@@ -33,7 +33,9 @@ ScanMethod = Literal["auto", "frames", "gpuscan"]
 KernelMethod = Literal["auto", "gpuscan"]  # of a ScanIndex
 METHODS, KERNEL_METHODS = get_args(ScanMethod), get_args(KernelMethod)
 MAX_MERGE_DEGREE = 16  # up to this maximum degree, all adjacency lists are merged as they are
+MAX_MERGE_ARCS, MAX_MERGE_STEPS = 2**15, 2**16  # of a small graph whose lists are merged as well
 MAX_THREAD_DEGREE = 8  # of a vertex whose triangles one thread counts
+MAX_CPU_DEGREE = np.iinfo(np.int32).max  # the same on a CPU, which has one kernel for all degrees
 MAX_WARP_DEGREE = 128  # of a vertex whose triangles one warp counts; a block counts the others
 WARP_TABLE_SIZE = 512  # slots of the hash table of a warp
 MAX_BLOCK_TABLE_SIZE = 8192  # slots of the hash table of a block
@@ -114,7 +116,7 @@ def _count_by_triangles(adjacency: Adjacency) -> Array:
     size = num_vertices + num_arcs
     degrees = xp.diff(adjacency.offsets).astype(xp.int32)
     common = xp.empty(num_arcs, xp.int32)
-    if not num_arcs or int(degrees.max()) <= MAX_MERGE_DEGREE:
+    if not num_arcs or _is_merging_cheap(degrees, num_arcs):
         device.launch(
             "similarity", "merge_lists", size=size,
             num_vertices=num_vertices, **lists, common=common,
@@ -129,6 +131,14 @@ def _count_by_triangles(adjacency: Adjacency) -> Array:
         upper_neighbors=upper.neighbors, triangles=triangles, common=common,
     )  # fmt: skip
     return common
+
+
+def _is_merging_cheap(degrees: Array, num_arcs: int) -> bool:
+    """Return whether merging takes less time than orienting edges, which takes more launches."""
+    if int(degrees.max()) <= MAX_MERGE_DEGREE:
+        return True
+    # An upper bound of the steps; it fits, since the sum of the degrees does.
+    return num_arcs <= MAX_MERGE_ARCS and int(degrees @ degrees) <= MAX_MERGE_STEPS
 
 
 def orient_by_degree(adjacency: Adjacency, degrees: Array) -> Adjacency:
@@ -178,12 +188,15 @@ def count_triangles(
         "offsets": adjacency.offsets, "neighbors": adjacency.neighbors,
         "upper_offsets": upper.offsets, "upper_neighbors": upper.neighbors, "triangles": triangles,
     }  # fmt: skip
+    max_degree = MAX_CPU_DEGREE if xp is np else MAX_THREAD_DEGREE
     device.launch(
         "similarity", "count_by_thread", size=size,
-        num_vertices=num_vertices, max_degree=MAX_THREAD_DEGREE, degrees=degrees, **lists,
+        num_vertices=num_vertices, max_degree=max_degree, degrees=degrees, **lists,
     )  # fmt: skip
+    if max_degree >= num_vertices:
+        return
     may_own = (upper_degrees > 1) & (adjacency.offsets[1:] > adjacency.offsets[:-1])
-    may_own &= degrees > MAX_THREAD_DEGREE
+    may_own &= degrees > max_degree
     del upper_degrees
     is_short = degrees <= MAX_WARP_DEGREE
     block_table_size = max(64, 1 << (2 * max_upper_degree - 1).bit_length())

@@ -1,7 +1,7 @@
-"""Operations that Numba lacks: prefetching, atomic operations and the high half of a product.
+"""Operations that Numba lacks: prefetching, atomic operations, the high half of a product, bits.
 
-They are the instructions llvm.prefetch, cmpxchg and atomicrmw of LLVM [1]_, and a multiplication of
-128 bits.
+They are the instructions llvm.prefetch, cmpxchg, atomicrmw, store atomic, llvm.ctlz and llvm.ctpop
+of LLVM [1]_, and a multiplication of 128 bits.
 
 References
 ----------
@@ -79,6 +79,20 @@ def add_float_at(typing, array, index, value):
 
 
 @intrinsic
+def release(typing, array, index):
+    """Atomically set array[index] to 0, after all earlier writes of this thread."""
+    element = array.dtype
+
+    def generate(context, builder, signature, arguments):
+        address = _pointer(context, builder, signature.args[0], *arguments)
+        zero = ir.Constant(context.get_value_type(element), 0)
+        builder.store_atomic(zero, address, "release", element.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+@intrinsic
 def high_product(typing, one, other):
     """Return the upper 64 bits of the 128-bit product of two uint64."""
 
@@ -100,3 +114,13 @@ def bit_length(typing, value):
         return builder.sub(ir.Constant(ir.IntType(64), 64), zeros)
 
     return types.int64(types.uint64), generate
+
+
+@intrinsic
+def count_bits(typing, value):
+    """Return the number of bits of a uint64 that are 1."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate

@@ -1,20 +1,21 @@
 """Count the common neighbors of the endpoints of every edge: the CPU twins of similarity.cu.
 
-The CUDA file documents the entries. Each table is accompanied by a bitmap of the vertices, which
-rejects most lookups at once.
+The CUDA file documents the entries. The upper list of an owner is a bitmap of the vertices with the
+ranks of its words, so a hit finds its counter without a search.
 """
 
 import math
 
 import numpy as np
-from numba import prange
+from numba import get_num_threads, prange
 
-from .intrinsics import add_at, prefetch
+from .intrinsics import add_at, count_bits, exchange_if, prefetch, release
 from .jit import parallel, serial
 from .searches import position
 
 NUM_BLOCKS = 64
-EMPTY = np.int32(-1)
+ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
+FREE, TAKEN = np.uint8(0), np.uint8(1)  # states of a lock
 OWNERS_PER_FETCH = 64  # owners that a thread fetches at a time
 AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
 
@@ -48,118 +49,101 @@ def gather_upper(num_vertices, offsets, neighbors, degrees, upper_offsets, upper
         for row in range(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
-            index = upper_offsets[np.uint64(row)]
-            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+            index, stop = upper_offsets[np.uint64(row)], upper_offsets[np.uint64(row + 1)]
+            arc = offsets[np.uint64(row)]
+            while index < stop:  # has no branch, which would be unpredictable
                 prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
                 neighbor = neighbors[np.uint64(arc)]
-                if _is_above(degrees, row, neighbor):
-                    upper_neighbors[np.uint64(index)] = neighbor
-                    index += 1
+                upper_neighbors[np.uint64(index)] = neighbor
+                index += _is_above(degrees, row, neighbor)
+                arc += 1
 
 
 @serial
 def _is_owner(size, vertex, other_size, other):
     longer = (size > other_size) | ((size == other_size) & (vertex > other))
-    return longer & (size > 1) & (other_size > 0)
+    return longer & (other_size > 0)
 
 
 @serial
-def _add_to_edge(upper_offsets, upper, triangles, one, other, num_common):
-    """Add to the count of the edge between two vertices, which may point either way."""
-    start, stop = upper_offsets[np.uint64(one)], upper_offsets[np.uint64(one + 1)]
-    index = position(upper, start, stop, other)
-    if index == stop or upper[np.uint64(index)] != other:
-        start, stop = upper_offsets[np.uint64(other)], upper_offsets[np.uint64(other + 1)]
-        index = position(upper, start, stop, one)
-    add_at(triangles, np.uint64(index), np.int32(num_common))
+def _rank(vertex, bits, ranks):
+    """Return how many vertices of the bitmap are below a vertex of one of its words."""
+    word = vertex >> SIX
+    below = bits[word] & ((ONE << (vertex & LOW_SIX)) - ONE)
+    return np.uint64(ranks[word]) + count_bits(below)
 
 
-@parallel
-def count_by_thread(
-    num_vertices, max_degree, degrees, offsets, neighbors, upper_offsets, upper_neighbors, triangles
+@serial
+def _acquire(locks, vertex):
+    while exchange_if(locks, vertex, FREE, TAKEN) != FREE:
+        pass
+
+
+@serial
+def _look_up(
+    x, offsets, neighbors, upper_offsets, upper, bits, ranks, counts, hits, locks, triangles
 ):
-    for block_ in prange(NUM_BLOCKS):
-        block = np.int64(block_)
-        for x in range(
-            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
-        ):
-            first, last = upper_offsets[np.uint64(x)], upper_offsets[np.uint64(x + 1)]
-            if degrees[np.uint64(x)] > max_degree or last - first < 2:
-                continue
-            start, stop = offsets[np.uint64(x)], offsets[np.uint64(x + 1)]
-            for arc in range(start, stop):
-                y = np.int64(neighbors[np.uint64(arc)])
-                i, j = first, upper_offsets[np.uint64(y)]
-                y_last = upper_offsets[np.uint64(y + 1)]
-                if not _is_owner(last - first, x, y_last - j, y):
-                    continue
-                num_common = 0
-                while i < last and j < y_last:
-                    one, other = upper_neighbors[np.uint64(i)], upper_neighbors[np.uint64(j)]
-                    if one == other:
-                        add_at(triangles, np.uint64(i), np.int32(1))
-                        add_at(triangles, np.uint64(j), np.int32(1))
-                        num_common += 1
-                    i += one <= other
-                    j += other <= one
-                if num_common:
-                    _add_to_edge(upper_offsets, upper_neighbors, triangles, x, y, num_common)
+    """Count all triangles whose owner is x.
 
-
-@serial
-def _slot(keys, mask, shift, key):
-    slot = np.uint32(np.uint32(key) * np.uint32(2654435761)) >> shift
-    while keys[slot] != key and keys[slot] != EMPTY:
-        slot = (slot + np.uint32(1)) & mask
-    return slot
-
-
-@serial
-def _look_up(x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hits, triangles):
-    """Count all triangles whose owner is x."""
-    first, last = upper_offsets[np.uint64(x)], upper_offsets[np.uint64(x + 1)]
-    size = last - first
-    if size < 2:
-        return
-    width = 4
-    while (1 << width) < 4 * size:
-        width += 1
-    mask, shift = np.uint32((1 << width) - 1), np.uint32(32 - width)
-    keys[: 1 << width] = EMPTY
-    counts[: 1 << width] = 0
-    for index in range(first, last):
-        vertex = np.uint32(upper[np.uint64(index)])
-        keys[_slot(keys, mask, shift, np.int32(vertex))] = vertex
-        bits[vertex >> np.uint32(6)] |= np.uint64(1) << np.uint64(vertex & np.uint32(63))
+    The counters of an upper list are changed under its lock, since an atomic operation per
+    triangle would take longer.
+    """
+    first = upper_offsets[np.uint64(x)]
+    size = upper_offsets[np.uint64(x + 1)] - first
+    for i in range(size):
+        vertex = np.uint64(upper[np.uint64(first + i)])
+        word = vertex >> SIX
+        if bits[word] == 0:
+            ranks[word] = i
+        bits[word] |= ONE << (vertex & LOW_SIX)
+        counts[np.uint64(i)] = 0
     stop = offsets[np.uint64(x + 1)]
     for arc in range(offsets[np.uint64(x)], stop):
         ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, stop - 1))])
         prefetch(upper_offsets, ahead)
         ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, stop - 1))])
         prefetch(upper, np.uint64(upper_offsets[ahead]))
-        y = np.int64(neighbors[np.uint64(arc)])
-        start = upper_offsets[np.uint64(y)]
-        length = upper_offsets[np.uint64(y + 1)] - start
-        if not _is_owner(size, x, length, y):
+        y = np.uint64(neighbors[np.uint64(arc)])
+        start = upper_offsets[y]
+        length = upper_offsets[y + ONE] - start
+        if not _is_owner(size, x, length, np.int64(y)):
             continue
-        num_common = np.uint64(0)
+        num_hits = np.uint64(0)
+        edge = np.int64(-1)  # from y to x, if x is in the list
         for index in range(start, start + length):  # has no branch, which would be unpredictable
-            vertex = np.uint32(upper[np.uint64(index)])
-            hits[num_common] = index
-            word = bits[vertex >> np.uint32(6)]
-            num_common += (word >> np.uint64(vertex & np.uint32(63))) & np.uint64(1)
-        for hit in range(num_common):
-            index = np.uint64(hits[np.uint64(hit)])
-            counts[_slot(keys, mask, shift, upper[index])] += 1
-            add_at(triangles, index, np.int32(1))
-        if num_common:
-            _add_to_edge(upper_offsets, upper, triangles, x, y, num_common)
-    for index in range(first, last):
-        vertex = upper[np.uint64(index)]
-        count = counts[_slot(keys, mask, shift, vertex)]
-        if count:
-            add_at(triangles, np.uint64(index), np.int32(count))
-        bits[np.uint32(vertex) >> np.uint32(6)] = 0
+            vertex = np.uint64(upper[np.uint64(index)])
+            hits[num_hits] = index
+            edge = index if vertex == np.uint64(x) else edge
+            num_hits += (bits[vertex >> SIX] >> (vertex & LOW_SIX)) & ONE
+        if num_hits == 0:
+            continue
+        _acquire(locks, y)
+        if np.int64(num_hits) + (edge >= 0) == length:  # all but x; common in web graphs
+            for index in range(start, start + length):
+                triangles[np.uint64(index)] += 1
+            if edge >= 0:
+                triangles[np.uint64(edge)] += np.int32(num_hits) - np.int32(1)
+            release(locks, y)
+            for index in range(start, start + length):
+                counts[_rank(np.uint64(upper[np.uint64(index)]), bits, ranks)] += 1
+            if edge >= 0:
+                counts[_rank(np.uint64(x), bits, ranks)] -= 1
+        else:
+            for hit in range(num_hits):
+                index = np.uint64(hits[np.uint64(hit)])
+                triangles[index] += 1
+                counts[_rank(np.uint64(upper[index]), bits, ranks)] += 1
+            if edge >= 0:
+                triangles[np.uint64(edge)] += np.int32(num_hits)
+            release(locks, y)
+        if edge < 0:
+            counts[_rank(y, bits, ranks)] += np.int32(num_hits)
+    _acquire(locks, np.uint64(x))
+    for i in range(size):
+        index = np.uint64(first + i)
+        triangles[index] += counts[np.uint64(i)]
+        bits[np.uint64(upper[index]) >> SIX] = 0
+    release(locks, np.uint64(x))
 
 
 @parallel
@@ -167,16 +151,14 @@ def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, up
     longest = 0
     for i in range(num_owners):
         x = np.uint64(owners[np.uint64(i)])
-        longest = max(longest, upper_offsets[x + np.uint64(1)] - upper_offsets[x])
-    width = 4
-    while (1 << width) < 4 * longest:
-        width += 1
+        longest = max(longest, upper_offsets[x + ONE] - upper_offsets[x])
+    locks = np.zeros(len(offsets), np.uint8)
     for _ in prange(NUM_BLOCKS):
         if next_owner[0] >= num_owners:
             continue
-        keys, counts = np.empty(1 << width, np.int32), np.empty(1 << width, np.int32)
         bits = np.zeros(len(offsets) // 64 + 1, np.uint64)
-        hits = np.empty(longest + 1, np.int64)
+        ranks = np.zeros(len(bits), np.int32)
+        counts, hits = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.int64)
         while True:
             start = add_at(next_owner, np.uint64(0), np.int64(OWNERS_PER_FETCH))
             if start >= num_owners:
@@ -184,9 +166,30 @@ def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, up
             for i in range(start, min(start + OWNERS_PER_FETCH, num_owners)):
                 x = np.int64(owners[np.uint64(i)])
                 _look_up(
-                    x, offsets, neighbors, upper_offsets, upper, keys, counts, bits, hits,
+                    x, offsets, neighbors, upper_offsets, upper, bits, ranks, counts, hits, locks,
                     triangles,
                 )  # fmt: skip
+
+
+@serial
+def count_by_thread(
+    num_vertices, max_degree, degrees, offsets, neighbors, upper_offsets, upper_neighbors, triangles
+):
+    owners, num_owners = np.empty(num_vertices, np.int32), 0
+    for vertex in range(num_vertices):
+        size = upper_offsets[np.uint64(vertex + 1)] - upper_offsets[np.uint64(vertex)]
+        owners[np.uint64(num_owners)] = vertex
+        num_owners += (degrees[np.uint64(vertex)] <= max_degree) & (size > 1)
+    _count(
+        num_owners,
+        owners,
+        np.zeros(1, np.int64),
+        offsets,
+        neighbors,
+        upper_offsets,
+        upper_neighbors,
+        triangles,
+    )
 
 
 @serial
@@ -241,37 +244,42 @@ def count_by_block(
 def assign_counts(
     num_vertices, offsets, neighbors, degrees, upper_offsets, upper_neighbors, triangles, common
 ):
-    last = len(neighbors) - 1
-    for block_ in prange(NUM_BLOCKS):
-        block = np.int64(block_)
+    num_arcs = len(neighbors)
+    last = num_arcs - 1
+    chunks = max(1, min(get_num_threads(), num_arcs // max(num_vertices, 1)))
+    for chunk_ in prange(chunks):
+        chunk = np.int64(chunk_)
+        # Rows ascend, so their positions in an upper list do: only the first one is searched for.
+        cursors = np.zeros(num_vertices, np.int32)
         for row in range(
-            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+            position(offsets, 0, num_vertices, num_arcs * chunk // chunks),
+            position(offsets, 0, num_vertices, num_arcs * (chunk + 1) // chunks),
         ):
-            edge = upper_offsets[np.uint64(row)]
+            edge, stop = upper_offsets[np.uint64(row)], upper_offsets[np.uint64(row + 1)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
-                prefetch(degrees, ahead)
+                prefetch(cursors, ahead)
                 prefetch(upper_offsets, ahead)
                 ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))])
-                middle = (upper_offsets[ahead] + upper_offsets[ahead + np.uint64(1)]) >> 1
-                prefetch(upper_neighbors, np.uint64(middle))
-                prefetch(triangles, np.uint64(middle))
-                neighbor = np.int64(neighbors[np.uint64(arc)])
-                if _is_above(degrees, row, neighbor):
+                prefetch(triangles, np.uint64(upper_offsets[ahead] + cursors[ahead]))
+                neighbor = np.uint64(neighbors[np.uint64(arc)])
+                if edge < stop and np.uint64(upper_neighbors[np.uint64(edge)]) == neighbor:
                     common[np.uint64(arc)] = triangles[np.uint64(edge)] + 2
                     edge += 1
-                else:
-                    start = upper_offsets[np.uint64(neighbor)]
-                    stop = upper_offsets[np.uint64(neighbor + 1)]
-                    index = position(upper_neighbors, start, stop, row)
-                    common[np.uint64(arc)] = triangles[np.uint64(index)] + 2
+                    continue
+                start, cursor = upper_offsets[neighbor], np.int64(cursors[neighbor])
+                if cursor == 0 and chunk > 0:
+                    list_stop = upper_offsets[neighbor + ONE]
+                    cursor = position(upper_neighbors, start, list_stop, row) - start
+                cursors[neighbor] = cursor + 1
+                common[np.uint64(arc)] = triangles[np.uint64(start + cursor)] + 2
 
 
 @serial
 def _common(row, neighbor, offsets, neighbors):
     """Return the size of the intersection of closed neighborhoods, by merging lists."""
-    i, stop = offsets[row], offsets[row + np.uint64(1)]
-    j, other_list_stop = offsets[neighbor], offsets[neighbor + np.uint64(1)]
+    i, stop = offsets[row], offsets[row + ONE]
+    j, other_list_stop = offsets[neighbor], offsets[neighbor + ONE]
     num_common = 2
     while i < stop and j < other_list_stop:
         one, other = neighbors[np.uint64(i)], neighbors[np.uint64(j)]
@@ -301,7 +309,7 @@ def merge_lists(num_vertices, offsets, neighbors, common):
                 num_common = _common(np.uint64(row), neighbor, offsets, neighbors)
                 back = np.uint64(offsets[neighbor])
                 while neighbors[back] != row:
-                    back += np.uint64(1)
+                    back += ONE
                 common[np.uint64(arc)] = num_common
                 common[back] = num_common
 
