@@ -80,7 +80,8 @@ def link_pruned(
     budget = (STEPS_PER_EDGE * num_arcs + int(min_degree_sum[0])) // 3
     rows = _by_degree(np.flatnonzero(is_open), similar.arrays["sizes"])
     if rows.size >= MIN_SAMPLED_ROWS:
-        run(kernels.pruned_scan.decide_cores, rows[::SAMPLE_STRIDE], mu=mu)
+        # A copy: strided rows would compile the kernel another time.
+        run(kernels.pruned_scan.decide_cores, rows[::SAMPLE_STRIDE].copy(), mu=mu)
         sampled_steps = int(steps[0]) - first_steps
         # Vertices that come later have more edges that others have evaluated: about half.
         if sampled_steps * SAMPLE_STRIDE > 2 * (budget - first_steps):

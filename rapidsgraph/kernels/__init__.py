@@ -2,7 +2,8 @@
 
 `stem.cu` and `stem.py` define the same entries with the same parameters in the same order; the
 `.cu` file documents both. `jit` compiles the twins and caches them on disk; `outline` makes their
-parallel loops functions of their own. `intrinsics`, `disjoint_sets`, `searches` and `sections` are
+parallel loops functions of their own, and `subroutine` compiles the kernels that others call.
+`intrinsics`, `disjoint_sets`, `searches` and `sections` are
 functions that twins share; CUDA has them built in or in `.cuh` files. `counting`,
 `edge_similarity`, `ordered_bfs`, `outofcore`, `pruned_scan`, `quotes`, `radix_heap`, `reachability`
 and `strong_components` run on CPUs only: CuPy sorts on a GPU, threads that prune diverge there,

@@ -234,8 +234,10 @@ def search(
                     next_bits,
                     counts,
                 )
-                before, num_new = num_new, counts[:NUM_BLOCKS].sum()
-                unexplored -= counts[NUM_BLOCKS:].sum()
+                before, num_new = num_new, 0
+                for block in range(NUM_BLOCKS):
+                    num_new += counts[block]
+                    unexplored -= counts[NUM_BLOCKS + block]
                 current_bits, next_bits = next_bits, current_bits
                 level += 1
                 num_reached = _count_reached(num_reached, num_targets, targets, keys)

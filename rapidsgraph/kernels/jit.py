@@ -21,18 +21,18 @@ from types import FunctionType
 from typing import Any
 
 import numba
-from numba import types
 from numba.core import caching, config, serialize
 from numba.core.compiler import CompileResult
 
 from ..atomic import remove_leftovers, temporary_path
 from ..errors import warn
 from .outline import outline
+from .subroutine import Kernel
 
 MAGIC = b"rapidsgraph kernel 1\n"
 DIGEST_BYTES = hashlib.sha256().digest_size
 SUFFIX = ".kernel"
-OUTLINE_VERSIONS = {(0, 68)}  # of Numba, whose internals `outline` uses
+TESTED_VERSIONS = {(0, 68)}  # of Numba, whose internals `outline` and `subroutine` use
 
 
 def serial(function: Callable[..., Any], **more_options: Any) -> Any:
@@ -41,14 +41,7 @@ def serial(function: Callable[..., Any], **more_options: Any) -> Any:
     Calls from other kernels share the code of a signature: Numba would compile a variant for
     constants, which inlined code does not need. Code for callers in C is left out.
     """
-    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **more_options}
-    dispatcher = numba.njit(**options)(function)
-    dispatcher._cache = KernelCache(function)  # replaces the cache of `cache=True`
-    get_call_template = dispatcher.get_call_template
-    dispatcher.get_call_template = lambda arguments, keywords: get_call_template(
-        [types.unliteral(argument) for argument in arguments], keywords
-    )
-    return dispatcher
+    return _compile(function, None, **more_options)
 
 
 def parallel(function: FunctionType) -> Any:
@@ -57,10 +50,19 @@ def parallel(function: FunctionType) -> Any:
     The source of the kernel is read only if the cache does not have its code. Numba compiles the
     loops itself in versions that `outline` has not been tested with.
     """
-    if numba.version_info.short not in OUTLINE_VERSIONS:
+    if numba.version_info.short not in TESTED_VERSIONS:
         return serial(function, parallel=True)
-    dispatcher = serial(function)
-    dispatcher._compiler._get_implementation = lambda *_: outline(function)
+    return _compile(function, lambda *_: outline(function))
+
+
+def _compile(function: Any, implement: Callable[..., Any] | None, **more_options: Any) -> Any:
+    """Return the dispatcher of a kernel, whose code is that of the function or of `implement`."""
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **more_options}
+    if numba.version_info.short in TESTED_VERSIONS:
+        dispatcher = Kernel(function, {"nopython": True, **options}, implement)
+    else:
+        dispatcher = numba.njit(**options)(function)
+    dispatcher._cache = KernelCache(function)  # replaces the cache of `cache=True`
     return dispatcher
 
 

@@ -21,6 +21,8 @@ from numba.core.compiler import Flags
 from numba.extending import intrinsic
 from numba.np.ufunc.parallel import _launch_threads
 
+from .subroutine import compile_subroutine
+
 PRANGE = "prange", "numba.prange"
 INDEX, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 POINTER = INDEX.as_pointer()
@@ -168,9 +170,7 @@ def parallel_for(body: FunctionType, is_local: Sequence[bool]) -> Any:
             struct = cgutils.make_anonymous_struct(
                 builder, [INDEX(0), num_threads, first, last, *items]
             )
-            function = context.compile_subroutine(
-                builder, body, signature, flags=flags, caching=False
-            )
+            function = compile_subroutine(context, body, signature, flags)
             task = _define_task(context, builder, function.fndesc, signature, struct.type)
             shared = cgutils.alloca_once_value(builder, struct)
             _run_tasks(builder, task, num_threads, shared)

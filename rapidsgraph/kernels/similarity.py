@@ -14,9 +14,9 @@ from .jit import parallel, serial
 from .searches import position
 
 NUM_BLOCKS = 64
-ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
-FREE, TAKEN = np.uint8(0), np.uint8(1)  # states of a lock
-OWNERS_PER_FETCH = 64  # owners that a thread fetches at a time
+ONE, FIVE, LOW_FIVE = np.uint64(1), np.uint64(5), np.uint64(31)
+FREE, TAKEN = np.int32(0), np.int32(1)  # states of a lock
+OWNERS_PER_FETCH = np.int32(64)  # owners that a thread fetches at a time
 AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
 
 
@@ -68,8 +68,8 @@ def _is_owner(size, vertex, other_size, other):
 @serial
 def _rank(vertex, bits, ranks):
     """Return how many vertices of the bitmap are below a vertex of one of its words."""
-    word = vertex >> SIX
-    below = bits[word] & ((ONE << (vertex & LOW_SIX)) - ONE)
+    word = vertex >> FIVE
+    below = np.uint64(bits[word]) & ((ONE << (vertex & LOW_FIVE)) - ONE)
     return np.uint64(ranks[word]) + count_bits(below)
 
 
@@ -92,10 +92,10 @@ def _look_up(
     size = upper_offsets[np.uint64(x + 1)] - first
     for i in range(size):
         vertex = np.uint64(upper[np.uint64(first + i)])
-        word = vertex >> SIX
+        word = vertex >> FIVE
         if bits[word] == 0:
             ranks[word] = i
-        bits[word] |= ONE << (vertex & LOW_SIX)
+        bits[word] |= np.int32(ONE << (vertex & LOW_FIVE))
         counts[np.uint64(i)] = 0
     stop = offsets[np.uint64(x + 1)]
     for arc in range(offsets[np.uint64(x)], stop):
@@ -112,9 +112,9 @@ def _look_up(
         edge = np.int64(-1)  # from y to x, if x is in the list
         for index in range(start, start + length):  # has no branch, which would be unpredictable
             vertex = np.uint64(upper[np.uint64(index)])
-            hits[num_hits] = index
+            hits[num_hits] = index - start
             edge = index if vertex == np.uint64(x) else edge
-            num_hits += (bits[vertex >> SIX] >> (vertex & LOW_SIX)) & ONE
+            num_hits += (np.uint64(bits[vertex >> FIVE]) >> (vertex & LOW_FIVE)) & ONE
         if num_hits == 0:
             continue
         _acquire(locks, y)
@@ -130,7 +130,7 @@ def _look_up(
                 counts[_rank(np.uint64(x), bits, ranks)] -= 1
         else:
             for hit in range(num_hits):
-                index = np.uint64(hits[np.uint64(hit)])
+                index = np.uint64(start + hits[np.uint64(hit)])
                 triangles[index] += 1
                 counts[_rank(np.uint64(upper[index]), bits, ranks)] += 1
             if edge >= 0:
@@ -142,7 +142,7 @@ def _look_up(
     for i in range(size):
         index = np.uint64(first + i)
         triangles[index] += counts[np.uint64(i)]
-        bits[np.uint64(upper[index]) >> SIX] = 0
+        bits[np.uint64(upper[index]) >> FIVE] = 0
     release(locks, np.uint64(x))
 
 
@@ -152,15 +152,16 @@ def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, up
     for i in range(num_owners):
         x = np.uint64(owners[np.uint64(i)])
         longest = max(longest, upper_offsets[x + ONE] - upper_offsets[x])
-    locks = np.zeros(len(offsets), np.uint8)
+    # All arrays have one element type and one constructor, each of which takes time to compile.
+    locks = np.zeros(len(offsets), np.int32)
     for _ in prange(NUM_BLOCKS):
         if next_owner[0] >= num_owners:
             continue
-        bits = np.zeros(len(offsets) // 64 + 1, np.uint64)
-        ranks = np.zeros(len(bits), np.int32)
-        counts, hits = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.int64)
+        num_words = len(offsets) // 32 + 1
+        bits, ranks = np.zeros(num_words, np.int32), np.zeros(num_words, np.int32)
+        counts, hits = np.zeros(longest + 1, np.int32), np.zeros(longest + 1, np.int32)
         while True:
-            start = add_at(next_owner, np.uint64(0), np.int64(OWNERS_PER_FETCH))
+            start = np.int64(add_at(next_owner, np.uint64(0), OWNERS_PER_FETCH))
             if start >= num_owners:
                 break
             for i in range(start, min(start + OWNERS_PER_FETCH, num_owners)):
@@ -175,7 +176,7 @@ def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, up
 def count_by_thread(
     num_vertices, max_degree, degrees, offsets, neighbors, upper_offsets, upper_neighbors, triangles
 ):
-    owners, num_owners = np.empty(num_vertices, np.int32), 0
+    owners, num_owners = np.zeros(num_vertices, np.int32), 0
     for vertex in range(num_vertices):
         size = upper_offsets[np.uint64(vertex + 1)] - upper_offsets[np.uint64(vertex)]
         owners[np.uint64(num_owners)] = vertex
@@ -183,7 +184,7 @@ def count_by_thread(
     _count(
         num_owners,
         owners,
-        np.zeros(1, np.int64),
+        np.zeros(1, np.int32),
         offsets,
         neighbors,
         upper_offsets,

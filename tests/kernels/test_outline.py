@@ -11,7 +11,7 @@ from rapidsgraph.kernels.jit import parallel
 from rapidsgraph.kernels.outline import outline
 
 pytestmark = pytest.mark.skipif(
-    numba.version_info.short not in jit.OUTLINE_VERSIONS,
+    numba.version_info.short not in jit.TESTED_VERSIONS,
     reason="this version of Numba compiles the loops itself",
 )
 
@@ -31,7 +31,7 @@ number_items = parallel(number_all)
 
 
 def test_other_versions_of_numba_compile_the_loops(monkeypatch):
-    monkeypatch.setattr(jit, "OUTLINE_VERSIONS", set())
+    monkeypatch.setattr(jit, "TESTED_VERSIONS", set())
     by_numba = parallel(number_all)
     by_numba._cache.disable()  # its entries would have the same names
     results = []
