@@ -19,7 +19,7 @@ import rapidsgraph as rg
 
 from .device import Device, choose
 from .errors import GraphError
-from .kernels import jit
+from .kernels import cache_folders, jit
 from .progress import Progress, reporter
 
 SCALE, EDGE_FACTOR = 10, 16  # of the graph that algorithms run on
@@ -89,12 +89,12 @@ def cache_folder(device: str) -> Path:
         from cupy.cuda.compiler import get_cache_dir
 
         return Path(get_cache_dir())
-    folder = jit.write_folder()
+    folder = cache_folders.write_folder()
     if folder is None:
         raise GraphError(
             "compiled kernels cannot be cached, because no cache folder is private to you and "
-            "writable; set NUMBA_CACHE_DIR to a folder of your own",
-            hint="set NUMBA_CACHE_DIR to a folder of your own",
+            f"writable; {cache_folders.HINT}",
+            hint=cache_folders.HINT,
         )
     return folder
 

@@ -45,7 +45,7 @@ def test_progress_and_the_number_of_entries(monkeypatch, tmp_path):
     for name in ("a.kernel", "b.kernel", "c.txt"):
         (tmp_path / name).touch()
     runs, reports = [], []
-    monkeypatch.setattr(warm.jit, "write_folder", lambda: tmp_path)
+    monkeypatch.setattr(warm.cache_folders, "write_folder", lambda: tmp_path)
     monkeypatch.setattr(warm, "run", lambda *arguments: runs.append(arguments))
     result = warm.warm("cpu", num_jobs=1, progress=lambda *report: reports.append(report))
     assert result == (tmp_path, 2)
@@ -64,7 +64,7 @@ def test_several_jobs_are_processes():
 
 
 def test_a_missing_folder_is_an_error(monkeypatch):
-    monkeypatch.setattr(warm.jit, "write_folder", lambda: None)
+    monkeypatch.setattr(warm.cache_folders, "write_folder", lambda: None)
     with pytest.raises(GraphError, match="cannot be cached.*NUMBA_CACHE_DIR"):
         warm.warm("cpu")
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__, device, generate
-from ..kernels import jit
+from ..kernels import cache_folders, jit
 from .advice import EXTRAS, GIB, Report, advise
 
 __all__ = ["collect", "format_report"]
@@ -171,19 +171,20 @@ def _container() -> str | None:
 def _numba() -> Report:
     """Run a parallel kernel, since Numba selects its threading layer only then."""
     report: Report = dict.fromkeys(("threads", "threading_layer", "cache", "problem"))
-    report |= {"entries": 0, "entry_bytes": 0, "damaged": [], "unsafe": {}}
+    report |= {"entries": 0, "entry_bytes": 0, "damaged": [], "unsafe": {}, "is_temporary": False}
     try:
         import numba
 
         with warnings.catch_warnings():  # the advice has the same content
-            warnings.simplefilter("ignore", jit.KernelCacheWarning)
-            unsafe_folders = jit.unsafe_folders().items()
+            warnings.simplefilter("ignore", cache_folders.KernelCacheWarning)
+            unsafe_folders = cache_folders.unsafe_folders().items()
             report["unsafe"] = {str(path): reason for path, reason in unsafe_folders}
             report["damaged"] = list(map(str, jit.damaged_entries()))
             generate.uniform(8, 8, device="cpu")
-            folder = jit.write_folder()
+            folder = cache_folders.write_folder()
             paths = jit.entries(folder) if folder else []
         report["cache"] = folder and str(folder)
+        report["is_temporary"] = folder is not None and folder == cache_folders.temporary_folder()
         report["entries"] = len(paths)
         report["entry_bytes"] = sum(path.stat().st_size for path in paths)
         report["threads"] = numba.get_num_threads()
@@ -250,7 +251,8 @@ def format_report(report: Report) -> Iterator[tuple[str, str]]:
     if numba["threading_layer"] == "workqueue":  # aborts if two threads enter parallel kernels
         text += " (one calling thread at a time; install libgomp1 for OpenMP)"
     yield "Numba", numba["problem"] or text
-    text = f"cached in {numba['cache']}, which is writable"
+    text = f"cached in {numba['cache']}, which is "
+    text += "temporary" if numba["is_temporary"] else "writable"
     if numba["cache"] is None:
         text = "not cached, compiled by every process"
     if numba["entries"]:

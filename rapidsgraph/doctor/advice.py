@@ -60,6 +60,11 @@ def _numba(numba: Report) -> Iterator[str]:
             "Compiled kernels are not cached, because no cache folder is private to you; every "
             f"process compiles them again, which takes seconds. {CACHE_FOLDER}"
         )
+    elif numba["is_temporary"]:
+        yield (
+            f"Compiled kernels are cached in {numba['cache']}, which is temporary: no other "
+            f"cache folder is writable and private to you. {CACHE_FOLDER}"
+        )
     for path in numba["damaged"]:
         yield f"The cached kernel {path} is damaged; the next call that needs it replaces it"
     for folder, reason in numba["unsafe"].items():

@@ -13,19 +13,24 @@ import hashlib
 import os
 import pickle
 import platform
-import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
-from numba.core import caching, config, serialize
+from numba.core import caching, serialize
 from numba.core.compiler import CompileResult
 
 from ..atomic import remove_leftovers, temporary_path
-from ..errors import warn
+from .cache_folders import (
+    HINT,
+    folders,
+    is_private,
+    warn_of_write_folder,
+    warn_once,
+    write_folder,
+)
 from .outline import outline
 from .subroutine import Kernel
 
@@ -58,16 +63,13 @@ def parallel(function: FunctionType) -> Any:
 def _compile(function: Any, implement: Callable[..., Any] | None, **more_options: Any) -> Any:
     """Return the dispatcher of a kernel, whose code is that of the function or of `implement`."""
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **more_options}
+    dispatcher: Any
     if numba.version_info.short in TESTED_VERSIONS:
         dispatcher = Kernel(function, {"nopython": True, **options}, implement)
     else:
         dispatcher = numba.njit(**options)(function)
     dispatcher._cache = KernelCache(function)  # replaces the cache of `cache=True`
     return dispatcher
-
-
-class KernelCacheWarning(UserWarning):
-    """Warn that the kernel cache is damaged, unwritable or unsafe; results are not affected."""
 
 
 class KernelCache(caching._Cache):
@@ -122,17 +124,19 @@ class KernelCache(caching._Cache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the compiled code of a signature; warn once if that fails."""
-        folder = write_folder() if self._is_enabled else None
-        if folder is None or data.library.has_dynamic_globals:
+        if not self._is_enabled or data.library.has_dynamic_globals:
+            return
+        warn_of_write_folder()
+        folder = write_folder()
+        if folder is None:
             return
         try:
             payload = serialize.dumps(data._reduce())
             write_entry(folder / self._file_name(sig, data.codegen), payload)
         except OSError as error:
-            _warn_once(
+            warn_once(
                 f"compiled kernels cannot be cached in {folder} ({error.strerror or error}); they "
-                "are compiled again in the next process. Free disk space, or set NUMBA_CACHE_DIR "
-                "to another folder of your own"
+                f"are compiled again in the next process. Free disk space, or {HINT}"
             )
 
     def _file_name(self, signature: Any, codegen: Any) -> str:
@@ -156,7 +160,7 @@ def read_entry(path: Path) -> bytes | None:
             status, content = os.fstat(file.fileno()), file.read()
     except FileNotFoundError:
         return None
-    if not _is_private(status):  # created after the folder was checked
+    if not is_private(status):  # created after the folder was checked
         raise ValueError("it belongs to another user")
     header, digest = len(MAGIC) + DIGEST_BYTES, source_digest()
     payload = content[header + DIGEST_BYTES :]
@@ -192,44 +196,6 @@ def source_digest() -> bytes:
     return digest.digest()
 
 
-@functools.cache
-def folders() -> list[Path]:
-    """Return the folders that entries are read from, without unsafe ones; warn of these once.
-
-    The first is in ``NUMBA_CACHE_DIR``, if set; the last is ``$XDG_CACHE_HOME/rapidsgraph/kernels``
-    or ``~/.cache/rapidsgraph/kernels``.
-    """
-    unsafe = unsafe_folders()
-    for folder, reason in unsafe.items():
-        _warn_once(
-            f"kernels cached in {folder} are not used, because {reason}: code in it would run with "
-            "your permissions. Set NUMBA_CACHE_DIR to a folder that only you can write to (mode "
-            "0700)"
-        )
-    return [folder for folder in _candidates() if folder not in unsafe]
-
-
-def unsafe_folders() -> dict[Path, str]:
-    """Return {folder: reason} of the cache folders that other users can write to."""
-    reasons = {folder: _unsafe_reason(folder) for folder in _candidates()}
-    return {folder: reason for folder, reason in reasons.items() if reason}
-
-
-@functools.cache
-def write_folder() -> Path | None:
-    """Return the first folder of `folders` that this user can write to, or None."""
-    for folder in folders():
-        try:
-            for path in (*reversed(folder.parents), folder):
-                path.mkdir(mode=0o700, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError:
-            continue
-        if not _unsafe_reason(folder):  # another user may have created it concurrently
-            return folder
-    return None
-
-
 def entries(folder: Path) -> list[Path]:
     """Return the paths of the cache files in a folder."""
     return sorted(folder.glob(f"*{SUFFIX}"))
@@ -248,71 +214,7 @@ def damaged_entries() -> list[Path]:
     return damaged
 
 
-def _candidates() -> Iterator[Path]:
-    numba_folder = getattr(config, "CACHE_DIR", "")
-    if numba_folder:
-        yield Path(os.path.abspath(numba_folder), "rapidsgraph")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if os.path.isabs(home):
-        yield Path(home, "rapidsgraph", "kernels")
-
-
-def _unsafe_reason(folder: Path) -> str | None:
-    """Return why other users could create files in `folder`, or None if they cannot.
-
-    A user who can write to a parent folder without a sticky bit can replace its entries, so parents
-    are checked as well. Root is trusted.
-    """
-    folder = Path(os.path.realpath(folder))
-    for path in (folder, *folder.parents):
-        try:
-            status = path.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # it does not exist yet; its parent is checked next
-        except OSError as error:
-            return f"{path} cannot be checked ({error.strerror})"
-        is_sticky_parent = path != folder and bool(status.st_mode & stat.S_ISVTX)
-        if stat.S_ISDIR(status.st_mode) and not _is_private(status, is_sticky_parent):
-            return f"other users can write to {path}"
-    return None
-
-
-def _is_private(status: os.stat_result, is_sticky: bool = False) -> bool:
-    """Return whether only this user and root can write to a file or folder."""
-    if not hasattr(os, "getuid"):
-        return True
-    if status.st_uid not in (0, os.getuid()):
-        return False
-    if is_sticky:  # other users can add entries, but not replace those of this user
-        return True
-    is_group_writable = status.st_mode & stat.S_IWGRP and not _is_own_group(status.st_gid)
-    return not (status.st_mode & stat.S_IWOTH or is_group_writable)
-
-
-def _is_own_group(group_id: int) -> bool:
-    """Return whether a group is root's, or has the name of this user and no other members."""
-    if group_id == 0:
-        return True
-    import grp
-    import pwd
-
-    try:
-        user, group = pwd.getpwuid(os.getuid()), grp.getgrgid(group_id)
-    except KeyError:
-        return False
-    return group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
-
-
 def _discard(path: Path, error: Exception) -> None:
-    _warn_once(f"the cached kernel {path} is damaged ({error}); it is compiled again")
+    warn_once(f"the cached kernel {path} is damaged ({error}); it is compiled again")
     with contextlib.suppress(OSError):
         path.unlink()
-
-
-_warned: set[str] = set()
-
-
-def _warn_once(message: str) -> None:
-    if message not in _warned:
-        _warned.add(message)
-        warn(message, KernelCacheWarning)

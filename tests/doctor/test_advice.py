@@ -14,6 +14,7 @@ NO_CUPY = "CuPy cannot be imported (No module named 'cupy')"
 NUMBA = {
     "problem": None,
     "cache": "/somewhere",
+    "is_temporary": False,
     "entries": 0,
     "entry_bytes": 0,
     "damaged": [],
@@ -252,10 +253,13 @@ def test_damaged_and_unsafe_kernel_caches():
 
 
 @pytest.mark.slow
-def test_kernels_that_cannot_be_cached():
+@pytest.mark.parametrize("is_private", [True, False])
+def test_kernels_of_a_user_without_a_home(tmp_path, is_private):
     """A container user who owns no file and has no home directory."""
     environment = os.environ | dict.fromkeys(("HOME", "XDG_CACHE_HOME"), "/dev/null")
+    environment |= {"TMPDIR": str(tmp_path)}
     environment.pop("NUMBA_CACHE_DIR", None)
+    tmp_path.chmod(0o700 if is_private else 0o777)
     result = subprocess.run(
         [sys.executable, "-m", "rapidsgraph", "doctor"],
         env=environment,
@@ -263,9 +267,15 @@ def test_kernels_that_cannot_be_cached():
         text=True,
         check=True,
     )
-    assert "\nkernels       not cached, compiled by every process\n" in result.stdout
-    assert "Set NUMBA_CACHE_DIR to a folder that only you can write to" in result.stdout
-    assert "kernel" not in result.stderr  # only the advice says it
+    cache = "not cached, compiled by every process\n"
+    if is_private:
+        cache = (
+            f"cached in {tmp_path / f'rapidsgraph-{os.getuid()}' / 'kernels'}, which is temporary"
+        )
+    lines = " ".join(result.stdout.split())  # the path may wrap
+    assert "kernels " + " ".join(cache.split()) in lines
+    assert "Set NUMBA_CACHE_DIR to a folder that only you can write to" in lines
+    assert "ompiled kernels" not in result.stderr  # only the advice says it
 
 
 def test_every_cuda_version_has_an_extra():

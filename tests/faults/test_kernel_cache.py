@@ -45,7 +45,8 @@ def warm_copy(warm_cache, tmp_path):
 
 
 def call(folder, code=CALL, **environment):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "HOME": "/dev/null"} | environment
+    folders = {"NUMBA_CACHE_DIR": str(folder), "TMPDIR": str(folder), "HOME": "/dev/null"}
+    environment = os.environ | folders | environment
     environment.pop("XDG_CACHE_HOME", None)
     return subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
@@ -155,6 +156,51 @@ def test_new_folders_are_private(tmp_path):
     assert done.stderr == ""
     assert (tmp_path / "a/b/rapidsgraph").stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in entries(tmp_path / "a/b")} == {0o600}
+
+
+@pytest.fixture
+def read_only(tmp_path):
+    """Arguments of `call` whose only writable folder is that for temporary files, and its cache."""
+    (tmp_path / "file").touch()
+    (tmp_path / "tmp").mkdir(mode=0o1777)
+    (tmp_path / "tmp").chmod(0o1777)  # as /tmp
+    cache = tmp_path / f"tmp/rapidsgraph-{os.getuid()}/kernels"
+    return (tmp_path / "file", {"TMPDIR": str(tmp_path / "tmp")}), cache
+
+
+def test_a_read_only_home_is_replaced_by_a_private_temporary_folder(read_only, warm_cache):
+    (folder, temporary), cache = read_only
+    done = call(folder, "import os; os.umask(0);" + CALL, **temporary)
+    assert (done.returncode, done.stdout) == (0, warm_cache[1])
+    (warning,) = [line for line in done.stderr.splitlines() if "compiled kernels are" in line]
+    assert f"cached in {cache}, which is temporary, because {folder}/rapidsgraph" in warning
+    assert "set NUMBA_CACHE_DIR to a folder of your own" in warning
+    assert {path.stat().st_mode & 0o777 for path in (cache, cache.parent)} == {0o700}
+    again = call(folder, CALL + "assert not sum(double.stats.cache_misses.values())", **temporary)
+    assert (again.returncode, again.stdout, again.stderr) == (0, warm_cache[1], "")
+
+
+@pytest.mark.parametrize("shared", ["mode", "owner", "link"])
+def test_a_temporary_folder_of_others_is_not_used(read_only, warm_cache, tmp_path, shared):
+    (folder, temporary), cache = read_only
+    call(folder, **temporary)
+    planted = b"cos\nsystem\n(S'touch %s'\ntR." % os.fsencode(tmp_path / "executed")
+    for path in cache.iterdir():
+        jit.write_entry(path, planted)
+    if shared == "mode":
+        cache.parent.chmod(0o777)
+    elif shared == "link":
+        cache.parent.rename(tmp_path / "other")
+        cache.parent.symlink_to(tmp_path / "other")
+    elif os.getuid() == 0:
+        os.chown(cache.parent, 12345, 12345)
+    else:
+        pytest.skip("only root can give a folder to another user")
+    done = call(folder, **temporary)
+    assert (done.returncode, done.stdout) == (0, warm_cache[1])
+    assert done.stderr.count("compiled kernels are not cached, because") == 1
+    assert "set NUMBA_CACHE_DIR to a folder of your own" in done.stderr
+    assert not (tmp_path / "executed").exists()
 
 
 def test_a_folder_that_only_root_can_write_to_is_read(warm_copy):
