@@ -262,11 +262,12 @@ def number_clusters(labels: Array, members: Array) -> tuple[Array, int]:
     xp, num_vertices = device.array_module(labels), labels.size
     sizes = xp.zeros(num_vertices, xp.int32)
     first_members = xp.full(num_vertices, num_vertices, xp.int32)
-    device.launch(
-        "scan", "measure_clusters", size=members.size,
-        num_members=members.size, members=members, labels=labels, cluster_sizes=sizes,
-        first_members=first_members,
-    )  # fmt: skip
+    if members.size:
+        device.launch(
+            "scan", "measure_clusters", size=members.size,
+            num_members=members.size, members=members, labels=labels, cluster_sizes=sizes,
+            first_members=first_members,
+        )  # fmt: skip
     used = xp.flatnonzero(sizes)
     used = used[xp.argsort((-sizes[used].astype(xp.int64) << 32) + first_members[used])]
     numbers = first_members  # reuses the memory

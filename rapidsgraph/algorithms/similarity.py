@@ -285,7 +285,9 @@ class SimilarityGraph:
         )
 
     def launch_on_rows(self, entry: str, rows: Array, **arguments: Any) -> None:
-        """Launch a kernel on all neighbors of rows."""
+        """Launch a kernel on all neighbors of rows, unless there are none."""
+        if not rows.size:
+            return
         num_arcs = self.num_arcs * rows.size // max(self.num_vertices, 1)  # on average
         geometry = None  # on a GPU a block per row, because few rows may have most arcs
         if self.xp is not np:

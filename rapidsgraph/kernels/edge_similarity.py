@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from .intrinsics import bit_length
 from .jit import serial
 from .searches import is_at_least, position
 
@@ -82,7 +83,7 @@ def _search(row, neighbor, least, most, offsets, neighbors):
     """Count like `_merge`, by binary searches for the neighbors of `row`."""
     stop = offsets[row + ONE]
     low, high = offsets[neighbor], offsets[neighbor + ONE]
-    width = int(math.log2(float(high - low))) + 1
+    width = bit_length(np.uint64(high - low))
     num_common, steps = 2, 0
     for i in range(offsets[row], stop):
         if num_common >= most or num_common + stop - i < least:

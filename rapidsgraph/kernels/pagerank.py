@@ -444,7 +444,7 @@ def iterate(
     for _ in range(num_iterations):
         if state[3] != 0.0:
             return
-        parity = int(state[0]) % 2
+        parity = np.int64(state[0]) % 2
         dangling_mass = state[2]
         old_contributions = contributions[
             parity * (num_contributions + 1) : (parity + 1) * (num_contributions + 1)

@@ -74,6 +74,12 @@ def _rank(vertex, bits, ranks):
 
 
 @serial
+def _zeros(size):
+    """Return an array; NumPy's constructor is compiled once for all variables of one type."""
+    return np.zeros(size, np.int32)
+
+
+@serial
 def _acquire(locks, vertex):
     while exchange_if(locks, vertex, FREE, TAKEN) != FREE:
         pass
@@ -152,14 +158,13 @@ def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, up
     for i in range(num_owners):
         x = np.uint64(owners[np.uint64(i)])
         longest = max(longest, upper_offsets[x + ONE] - upper_offsets[x])
-    # All arrays have one element type and one constructor, each of which takes time to compile.
-    locks = np.zeros(len(offsets), np.int32)
+    locks = _zeros(len(offsets))
     for _ in prange(NUM_BLOCKS):
         if next_owner[0] >= num_owners:
             continue
         num_words = len(offsets) // 32 + 1
-        bits, ranks = np.zeros(num_words, np.int32), np.zeros(num_words, np.int32)
-        counts, hits = np.zeros(longest + 1, np.int32), np.zeros(longest + 1, np.int32)
+        bits, ranks = _zeros(num_words), _zeros(num_words)
+        counts, hits = _zeros(longest + 1), _zeros(longest + 1)
         while True:
             start = np.int64(add_at(next_owner, np.uint64(0), OWNERS_PER_FETCH))
             if start >= num_owners:
@@ -176,7 +181,7 @@ def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, up
 def count_by_thread(
     num_vertices, max_degree, degrees, offsets, neighbors, upper_offsets, upper_neighbors, triangles
 ):
-    owners, num_owners = np.zeros(num_vertices, np.int32), 0
+    owners, num_owners = _zeros(num_vertices), 0
     for vertex in range(num_vertices):
         size = upper_offsets[np.uint64(vertex + 1)] - upper_offsets[np.uint64(vertex)]
         owners[np.uint64(num_owners)] = vertex
@@ -184,7 +189,7 @@ def count_by_thread(
     _count(
         num_owners,
         owners,
-        np.zeros(1, np.int32),
+        _zeros(1),
         offsets,
         neighbors,
         upper_offsets,
@@ -251,7 +256,7 @@ def assign_counts(
     for chunk_ in prange(chunks):
         chunk = np.int64(chunk_)
         # Rows ascend, so their positions in an upper list do: only the first one is searched for.
-        cursors = np.zeros(num_vertices, np.int32)
+        cursors = _zeros(num_vertices)
         for row in range(
             position(offsets, 0, num_vertices, num_arcs * chunk // chunks),
             position(offsets, 0, num_vertices, num_arcs * (chunk + 1) // chunks),
