@@ -1,13 +1,13 @@
 """CUDA kernels and their Numba twins.
 
 `stem.cu` and `stem.py` define the same entries with the same parameters in the same order; the
-`.cu` file documents both. `jit` compiles the twins and caches them on disk; `outline` makes their
-parallel loops functions of their own, and `subroutine` compiles the kernels that others call.
-`intrinsics`, `disjoint_sets`, `searches` and `sections` are
-functions that twins share; CUDA has them built in or in `.cuh` files. `counting`,
-`edge_similarity`, `ordered_bfs`, `outofcore`, `pruned_scan`, `quotes`, `radix_heap`, `reachability`
-and `strong_components` run on CPUs only: CuPy sorts on a GPU, threads that prune diverge there,
-files are read and written by the host, and heaps, queues and searches of long paths are sequential.
+`.cu` file documents both. `jit` compiles the twins and caches them on disk, in `cache_folders`;
+`outline` makes their parallel loops functions of their own, and `subroutine` compiles the kernels
+that others call. `intrinsics`, `disjoint_sets`, `searches` and `sections` are functions that twins
+share; CUDA has them built in or in `.cuh` files. `counting`, `edge_similarity`, `ordered_bfs`,
+`outofcore`, `pruned_scan`, `quotes`, `radix_heap`, `reachability` and `strong_components` run on
+CPUs only: CuPy sorts on a GPU, threads that prune diverge there, files are read and written by the
+host, and heaps, queues and searches of long paths are sequential.
 
 Modules are imported when they are first used (PEP 562), because importing Numba takes longer than
 anything else in the package.
