@@ -29,8 +29,8 @@ from ..graph.local_graph import LocalGraph
 from .components import compress
 from .similarity import SimilarityGraph
 
-# Counting takes about 60 ns per edge, and 2 ns per neighbor of its endpoint of smaller degree; a
-# step takes 2 ns. Measured on one core of an AMD EPYC.
+# Counting, and clustering by the counts, takes about as long as so many steps per edge and one per
+# neighbor of its endpoint of smaller degree; a step takes 2 to 6 ns.
 STEPS_PER_EDGE = 30
 SAMPLE_STRIDE = 16  # of the vertices from whose steps those of all are estimated
 MIN_SAMPLED_ROWS = 2**12  # vertices below which an estimate takes more time than it saves
@@ -64,7 +64,7 @@ def link_pruned(
     first_steps = int(steps[0])
     size = num_vertices + num_arcs
 
-    def run(entry: Any, rows: np.ndarray, **arguments: Any) -> bool:
+    def run(entry: Any, rows: np.ndarray, budget: int, **arguments: Any) -> bool:
         """Run a kernel, and return whether it was completed."""
         arguments |= lists | similar.threshold | {"budget": budget, "steps": steps}
         with device.parallel_region(size):
@@ -80,23 +80,23 @@ def link_pruned(
     budget = (STEPS_PER_EDGE * num_arcs + int(min_degree_sum[0])) // 3
     rows = _by_degree(np.flatnonzero(is_open), similar.arrays["sizes"])
     if rows.size >= MIN_SAMPLED_ROWS:
-        # A copy: strided rows would compile the kernel another time.
-        run(kernels.pruned_scan.decide_cores, rows[::SAMPLE_STRIDE].copy(), mu=mu)
-        sampled_steps = int(steps[0]) - first_steps
         # Vertices that come later have more edges that others have evaluated: about half.
-        if sampled_steps * SAMPLE_STRIDE > 2 * (budget - first_steps):
+        limit = first_steps + 2 * (budget - first_steps) // SAMPLE_STRIDE
+        # A copy: strided rows would compile the kernel another time.
+        if not run(kernels.pruned_scan.decide_cores, rows[::SAMPLE_STRIDE].copy(), limit, mu=mu):
             return None
-    if not run(kernels.pruned_scan.decide_cores, rows, mu=mu):
+    if not run(kernels.pruned_scan.decide_cores, rows, budget, mu=mu):
         return None
     roots, is_border = np.arange(num_vertices, dtype=np.int32), np.zeros(num_vertices, bool)
     cores = np.flatnonzero(is_core).astype(np.int32)
     if cores.size:
         for evaluates in (False, True):
-            if not run(kernels.pruned_scan.join_cores, cores, evaluates=evaluates, parents=roots):
+            arguments = {"evaluates": evaluates, "parents": roots}
+            if not run(kernels.pruned_scan.join_cores, cores, budget, **arguments):
                 return None
         compress(roots)
         others = np.flatnonzero(~is_core).astype(np.int32)
-        if not run(kernels.pruned_scan.count_at_borders, others, is_border=is_border):
+        if not run(kernels.pruned_scan.count_at_borders, others, budget, is_border=is_border):
             return None
     return is_core, roots, is_border
 
