@@ -28,7 +28,7 @@ from rapidsgraph.graph.local_graph import LocalGraph
 
 verify_scan = importlib.import_module("rapidsgraph.verify.scan")  # the function has the same name
 
-COUNTERS = {"auto": similarity._count_by_triangles, "gpuscan": similarity._count_by_comparison}
+COUNTERS = {"auto": similarity.count_by_triangles, "gpuscan": similarity._count_by_comparison}
 EPSILON, MU = 0.5, 4  # GPUSCAN's mu of 3, which does not count the vertex itself
 SAMPLE_SIZE = 20_000  # edges whose common neighbors are counted by an independent method
 # Lookups of common neighbors that verify.scan may take: several seconds.

@@ -96,7 +96,7 @@ def neighborhoods(graph: LocalGraph) -> Adjacency:
 
 def common_neighbors(graph: LocalGraph, method: str = "auto") -> Array:
     """Return |N[u] & N[v]| of every arc (u, v) of `neighborhoods`, int32; cached on the graph."""
-    count = _count_by_triangles if method == "auto" else _count_by_comparison
+    count = count_by_triangles if method == "auto" else _count_by_comparison
     return graph.cached(_counts_key(method), lambda: count(neighborhoods(graph)))
 
 
@@ -109,7 +109,8 @@ def _counts_key(method: str) -> str:
     return f"common neighbors, {method}"
 
 
-def _count_by_triangles(adjacency: Adjacency) -> Array:
+def count_by_triangles(adjacency: Adjacency) -> Array:
+    """Return |N[u] & N[v]| of every arc (u, v) of an undirected simple graph: int32."""
     xp = device.array_module(adjacency.neighbors)
     lists = {"offsets": adjacency.offsets, "neighbors": adjacency.neighbors}
     num_vertices, num_arcs = adjacency.offsets.size - 1, adjacency.neighbors.size

@@ -21,10 +21,12 @@ from .run_memory import check_run_memory
 from .similarity import (
     BYTES_PER_SLOT,
     MAX_BLOCK_TABLE_SIZE,
+    MAX_MERGE_DEGREE,
     MAX_THREAD_DEGREE,
     MAX_WARP_DEGREE,
     WARP_TABLE_SIZE,
     WARPS_PER_BLOCK,
+    count_by_triangles,
     neighborhoods,
     undirected_graph,
 )
@@ -106,11 +108,24 @@ def count_by_vertex(adjacency: Adjacency, *, has_flags: bool = False) -> Array:
         the other two vertices.
     """
     xp = device.array_module(adjacency.neighbors)
-    ranks, degrees = rank_by_degree(xp.diff(adjacency.offsets))
+    degrees = xp.diff(adjacency.offsets)
+    if not has_flags and (not degrees.size or int(degrees.max()) <= MAX_MERGE_DEGREE):
+        return _sum_over_edges(adjacency)
+    ranks, degrees = rank_by_degree(degrees)
     rows = relabel(adjacency, ranks, degrees, has_flags=has_flags)
     counts = xp.zeros(degrees.size, xp.int64)
     count_in_lists(rows, degrees, rows.upper_lists, counts)
     return counts[ranks]
+
+
+def _sum_over_edges(adjacency: Adjacency) -> Array:
+    """Return the number of triangles of every vertex where all lists are short.
+
+    Lists are merged as they are, because to rank vertices takes longer, and separates neighbors
+    that are close to each other in memory.
+    """
+    totals = offsets_from_sizes(count_by_triangles(adjacency) - 2)  # without the two endpoints
+    return (totals[adjacency.offsets[1:]] - totals[adjacency.offsets[:-1]]) // 2
 
 
 def rank_by_degree(degrees: Array) -> tuple[Array, Array]:

@@ -50,14 +50,15 @@ CLOSED_FORMS = {
     ),
 }
 # Which kernel counts, by the degree of the middle vertex, and in how large tables.
-KERNELS = {
-    "as they are": {},
+LIMITS = {
     "small tables": {"MAX_BLOCK_TABLE_SIZE": 64},
     "threads": {"MAX_THREAD_DEGREE": 10**9, "MAX_WARP_DEGREE": 10**9},
     "warps up to 128": {"MAX_THREAD_DEGREE": 0},
     "blocks": {"MAX_THREAD_DEGREE": 0, "MAX_WARP_DEGREE": 0},
     "all kinds": {"MAX_THREAD_DEGREE": 2, "MAX_WARP_DEGREE": 10, "MAX_BLOCK_TABLE_SIZE": 64},
 }
+KERNELS = {name: {"MAX_MERGE_DEGREE": 0, **limits} for name, limits in LIMITS.items()}
+KERNELS["as they are"] = {}
 
 
 def counts_of(result, column="triangles", names=("vertex",)):
