@@ -154,6 +154,7 @@ def run_components() -> None:
         compare(columns, rg.connected_components)
         compare(columns, with_both)
         compare(columns, lambda edges: rg.connected_components(build_graph(edges, directed=False)))
+        compare(columns, lambda edges: rg.connected_components(edges, strong=True))
 
 
 def clustering_inputs() -> dict[str, Columns]:
@@ -167,6 +168,14 @@ def clustering_inputs() -> dict[str, Columns]:
         if name in ("hub", "path", "lattice"):
             columns[name] = {end: search_columns[end] for end in ("source", "destination")}
     return columns
+
+
+def run_cores_and_labels() -> None:
+    """Run core numbers, and label propagation with lists of every length and parallel arcs."""
+    for columns in clustering_inputs().values():
+        compare(columns, rg.core_number)
+        for policies in ({}, {"directed": False}, {"multi_edges": "keep"}):
+            compare(columns, lambda edges: rg.label_propagation(build_graph(edges, **policies)))  # noqa: B023
 
 
 def run_clustering() -> None:
@@ -320,6 +329,7 @@ WORKLOADS = {
     "traversals": run_traversals,
     "components": run_components,
     "clusters": run_clustering,
+    "cores and labels": run_cores_and_labels,
     "distributed": run_distributed,
     "layers-hub": partial(run_layered, "hub"),
     "layers-free": partial(run_layered, "no weight"),

@@ -1,7 +1,8 @@
 """Core numbers of a distributed graph.
 
 Each rank has the degrees of the vertices of its partition. In a round, the ranks exchange the
-vertices that they remove, and lower the degrees of their own neighbors of all of these.
+vertices that they remove, and lower the degrees of their own neighbors of all of these. A round of
+a small graph takes less time than an exchange, so every rank peels a copy of such a graph.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import device
+from ..algorithms import core_number as local
 from ..algorithms.parameters import Parameters
 from ..algorithms.run_memory import ALGORITHM_BYTES
 from ..device.arrays import Array
@@ -22,6 +24,7 @@ from .communicator import Communicator
 from .executor import release_on_error
 from .graph import as_undirected, create_vertex_frame, finish_frame
 from .partition import Partition
+from .replica import get_max_replica_arcs, replicate
 
 
 @release_on_error
@@ -29,13 +32,22 @@ def core_number(graph: GraphLike, parameters: Parameters) -> Frame:
     """Find the core numbers of a graph; see `rapidsgraph.core_number`."""
     graph = as_undirected(graph)
     graph.check_name_collisions("core")
-    frame, _ = graph.run_for_frame(_compute_cores, graph.simple_partitions(), name="cores")
+    frame, _ = graph.run_for_frame(
+        _compute_cores, graph.simple_partitions(), get_max_replica_arcs(graph.device), name="cores"
+    )
     return frame
 
 
-def _compute_cores(communicator: Communicator, report: Report, partition: Partition) -> tuple:
+def _compute_cores(
+    communicator: Communicator, report: Report, partition: Partition, max_replica_arcs: int
+) -> tuple:
     """Return the result frame of the partition's vertices; see `finish_frame`."""
-    cores = find_core_numbers(communicator, partition)[partition.local_range]
+    replicas = replicate(communicator, partition, None, max_replica_arcs)
+    if replicas is None:
+        cores = find_core_numbers(communicator, partition)
+    else:
+        cores = local.find_core_numbers(replicas[0].adjacency)
+    cores = cores[partition.local_range]
     return finish_frame(communicator, create_vertex_frame(partition, {"core": cores}))
 
 

@@ -1,5 +1,6 @@
 """Core numbers of Dask frames, on any number of ranks."""
 
+import dask
 import numpy as np
 import pandas
 import pytest
@@ -8,12 +9,19 @@ from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
+from rapidsgraph.distributed.replica import REPLICA_LIMIT
 
 
 @pytest.fixture(params=[1, 2, 3, 7])
 def ranks(request, monkeypatch):
     use_local_ranks(monkeypatch, request.param)
     return request.param
+
+
+@pytest.fixture(params=[0, 2**24], ids=["exchanges", "replicas"], autouse=True)
+def max_replica_arcs(request):
+    with dask.config.set({REPLICA_LIMIT: request.param}):
+        yield
 
 
 def edges_of(rows, vertices):
