@@ -116,7 +116,7 @@ def count_barriers(
         return None
     ids = resolve_vertices(graph.labeling, workload.start)
     result = searches[adapter.task](graph, ids, predecessors=bool(adapter.predecessors))
-    return result.rounds or None
+    return int(result.num_rounds) or None
 
 
 def measure(

@@ -99,8 +99,8 @@ class PageRankProblem:
     teleport, dangling_weights, start : float64 arrays
         Personalization times (1 - damping), weights of the dangling mass times damping, and initial
         values: one value per vertex, or a single value for all vertices.
-    share : float or None
-        Initial value of all vertices, if every term has a single value.
+    uniform_value : float or None
+        1 / number of vertices if teleport, dangling weights and start are uniform, else None.
     partitions : object
         Partitions of a layered edge list, as they are streamed.
     """
@@ -113,15 +113,15 @@ class PageRankProblem:
         self.damping, self.tolerance = damping, parameters.tolerance
         self.max_iterations, self.launch = parameters.max_iterations, parameters.launch
         self.partitions: Any = None
-        self.share: float | None
-        is_uniform = dangling is None or isinstance(dangling, str)
-        if is_uniform and parameters.personalization is None and parameters.start is None:
+        self.uniform_value: float | None
+        has_policy = dangling is None or isinstance(dangling, str)
+        if has_policy and parameters.personalization is None and parameters.start is None:
             # One copy to the device instead of three, and no kernels.
-            self.share = share = 1 / labeling.num_vertices
-            terms = (1 - damping) * share, damping * (share if dangling != "drop" else 0.0), share
+            self.uniform_value = value = 1 / labeling.num_vertices
+            terms = (1 - damping) * value, damping * (value if dangling != "drop" else 0.0), value
             self.teleport, self.dangling_weights, self.start = labeling.xp.asarray([terms]).T
             return
-        self.share = None
+        self.uniform_value = None
         teleport = vertex_distribution(labeling, parameters.personalization, "personalization")
         self.teleport = (1 - damping) * teleport
         self.dangling_weights = damping * dangling_weights(labeling, dangling, teleport)
@@ -174,7 +174,7 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     )
     problem.reorder(layout.order)
     teleport, start = problem.teleport, problem.start
-    is_uniform = teleport.size == problem.dangling_weights.size == start.size == 1
+    is_uniform = problem.uniform_value is not None
     num_isolated = layout.num_isolated if is_uniform else 0
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
     pagerank = xp.empty(num_vertices, value_type)
@@ -182,10 +182,10 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     num_dangling = graph.cached(
         "dangling vertices", lambda: num_vertices - device.count_nonzero(layout.inverse_weights)
     )
-    share = problem.share or 0.0
-    dangling_mass = float(value_type(share)) * num_dangling
-    state = xp.asarray([0.0, math.inf, dangling_mass, 0.0, share])
-    if problem.share is None and num_dangling:
+    value = problem.uniform_value or 0.0
+    dangling_mass = float(value_type(value)) * num_dangling
+    state = xp.asarray([0.0, math.inf, dangling_mass, 0.0, value])
+    if num_dangling and not is_uniform:
         state[2] = (start * (layout.inverse_weights == 0)).sum()
     buffers = form.allocate_buffers(layout)
     rows: dict[str, Any] = {

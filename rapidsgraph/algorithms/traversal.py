@@ -63,11 +63,6 @@ class TraversalResult:
     predecessors: Array
     num_rounds: int | Array
 
-    @property
-    def rounds(self) -> int:
-        """Number of rounds on the host, which waits for the device."""
-        return int(self.num_rounds)
-
 
 def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     """Search a graph or frame breadth-first; see `rapidsgraph.bfs`."""

@@ -202,8 +202,9 @@ def _cuda_function(
     key = (stem, entry, types, cooperative, device_id)
     function = _cuda_functions.get(key)
     if isinstance(function, Future):
-        function = function.result()
-    elif function is None:
+        # A failure may have been that of a full disk, or of memory: this thread tries again.
+        function = None if function.exception() else function.result()
+    if function is None:
         function = _compile(stem, entry, types, cooperative)
     _cuda_functions[key] = function
     return function

@@ -240,9 +240,7 @@ def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:
     reduced = xp.empty(device.count_nonzero(is_first), weights.dtype)
     start = num_reduced = 0
     while start < weights.size:
-        rest = is_first[start + BLOCK_ARCS :]
-        has_next = rest.size and device.count_nonzero(rest)
-        stop = start + BLOCK_ARCS + int(rest.argmax()) if has_next else weights.size
+        stop = _next_run(is_first, start + BLOCK_ARCS)
         starts = xp.flatnonzero(is_first[start:stop])
         device.launch(
             "build", "reduce_runs", size=starts.size,
@@ -252,6 +250,17 @@ def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:
         )  # fmt: skip
         start, num_reduced = stop, num_reduced + starts.size
     return reduced
+
+
+def _next_run(is_first: Array, position: int) -> int:
+    """Return the first position from `position` on at which a run begins, or the end."""
+    size = 1024
+    while position < is_first.size:
+        window = is_first[position : position + size]
+        if device.count_nonzero(window):
+            return position + int(window.argmax())
+        position, size = position + size, 2 * size
+    return is_first.size
 
 
 def _count_conflicts(is_first: Array, weights: Array) -> int:
