@@ -1,0 +1,51 @@
+"""Kernels that other kernels call, which are compiled into their callers only."""
+
+import numba
+import numpy as np
+import pytest
+from numba import prange
+
+from rapidsgraph import device
+from rapidsgraph.kernels import jit
+from rapidsgraph.kernels.jit import parallel, serial
+
+pytestmark = pytest.mark.skipif(
+    numba.version_info.short not in jit.TESTED_VERSIONS,
+    reason="this version of Numba compiles all functions in the same way",
+)
+
+
+@serial
+def add(value, term):
+    return value + term
+
+
+@parallel
+def add_to_all(values, term):
+    for i in prange(len(values)):
+        values[i] = add(values[i], term)
+
+
+@serial
+def add_twice(values):
+    add_to_all(values, 1)
+    add_to_all(values, 2)
+    return add(values[0], 3)
+
+
+def test_called_kernels_are_compiled_for_their_callers_only():
+    for kernel in (add, add_to_all, add_twice):
+        kernel._cache.disable()
+    values = np.arange(100)
+    with device.launcher.parallel_region():
+        assert add_twice(values) == 6
+    np.testing.assert_array_equal(values, np.arange(100) + 3)
+    assert (len(add_twice.signatures), add.signatures, add_to_all.signatures) == (1, [], [])
+    # The terms 1, 2 and 3 are constants of one type, for which there is one version.
+    assert [len(kernel._subroutine.overloads) for kernel in (add, add_to_all)] == [1, 1]
+
+    with device.launcher.parallel_region():  # from Python, they are kernels like others
+        add_to_all(values, -3)
+    np.testing.assert_array_equal(values, np.arange(100))
+    assert (add(2, 3), add(1.5, 2.0)) == (5, 3.5)
+    assert (len(add.signatures), len(add_to_all.signatures)) == (2, 1)
