@@ -26,14 +26,23 @@ from ..progress import Report
 from ..validation import check_free_memory
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import DistributedGraph, as_distributed, create_vertex_frame, finish_frame
+from .graph import (
+    DistributedGraph,
+    as_distributed,
+    as_undirected,
+    create_vertex_frame,
+    finish_frame,
+)
 from .partition import Partition
+
+# Of an arc in `_pack_upper_lists`: its row, index, stop, flag and neighbor.
+PACKING_BYTES = 4 + 8 + 8 + 1 + 4
 
 
 @release_on_error
 def triangle_count(graph: GraphLike, parameters: Parameters) -> Frame:
     """Count the triangles of every vertex; see `rapidsgraph.triangle_count`."""
-    graph = as_distributed(graph, directed=False, self_loops="drop")
+    graph = as_undirected(graph)
     graph.check_name_collisions("triangles")
     frame, _ = graph.run_for_frame(
         _count_triangles, graph.simple_partitions(), tuple(graph.bounds), name="triangles"
@@ -67,7 +76,7 @@ def _count_triangles(
     communicator: Communicator, report: Report, partition: Partition, bounds: tuple[int, ...]
 ) -> tuple:
     """Return the frame of the triangles of the partition's vertices."""
-    _check_memory(partition, "triangle_count")
+    _check_memory(communicator, partition, "triangle_count", partition.num_arcs)
     counts = _count_by_vertex(communicator, partition, bounds, partition.adjacency)
     return finish_frame(communicator, create_vertex_frame(partition, {"triangles": counts}))
 
@@ -81,7 +90,8 @@ def _compute_coefficients(
     directed: bool,
 ) -> tuple:
     """Return the frame of the coefficients of the partition's vertices."""
-    _check_memory(partition, "clustering_coefficient")
+    num_neighbors = partition.num_arcs + (by_destination.num_arcs if directed else 0)
+    _check_memory(communicator, partition, "clustering_coefficient", num_neighbors)
     adjacency = partition.adjacency
     if directed:
         adjacency = merge_directions(adjacency, by_destination.adjacency)
@@ -92,9 +102,18 @@ def _compute_coefficients(
     return finish_frame(communicator, create_vertex_frame(partition, columns))
 
 
-def _check_memory(partition: Partition, algorithm: Algorithm) -> None:
-    num_bytes = ALGORITHM_BYTES[algorithm].total(partition.num_vertices, partition.num_arcs, False)
-    what = f"triangles of {partition.num_arcs:,} arcs in a partition"
+def _check_memory(
+    communicator: Communicator, partition: Partition, algorithm: Algorithm, num_neighbors: int
+) -> None:
+    """Raise InsufficientMemoryError unless the neighborhoods of a partition fit into free memory.
+
+    `num_neighbors` is the size of all its neighborhoods, or a bound: of a directed graph, the
+    number of arcs of both layouts.
+    """
+    num_bytes = ALGORITHM_BYTES[algorithm].total(partition.num_vertices, num_neighbors, False)
+    if communicator.size > 1:
+        num_bytes += PACKING_BYTES * num_neighbors
+    what = f"triangles of {num_neighbors:,} arcs in a partition"
     check_free_memory(what, num_bytes, partition.xp)
 
 

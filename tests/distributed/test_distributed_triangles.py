@@ -1,5 +1,7 @@
 """Triangles, coefficients and similarities of Dask frames: upper lists in a ring of any size."""
 
+import functools
+
 import numpy as np
 import pandas
 import pytest
@@ -10,6 +12,9 @@ from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms import triangles
+from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
+from rapidsgraph.distributed import neighbor_similarity as distributed_similarity
+from rapidsgraph.distributed import triangles as distributed_triangles
 
 FUNCTIONS = rg.triangle_count, rg.clustering_coefficient, rg.neighbor_similarity
 
@@ -58,3 +63,42 @@ def test_fewer_vertices_than_ranks(ranks, edges):
     columns = {"source": np.array(sources, int), "destination": np.array(destinations, int)}
     check(pandas.DataFrame(columns))
     check(pandas.DataFrame(columns), vertices=4)
+
+
+def record_memory(monkeypatch, module, call):
+    """The bytes that all ranks together check for in a module during a call."""
+    numbers = []
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "check_free_memory", lambda what, size, xp: numbers.append(size))
+        call()
+    return sum(numbers)
+
+
+def test_the_memory_check_counts_both_layouts(ranks, monkeypatch):
+    frame = pandas.DataFrame(columns_of(random_edges(7, 300, 4000)))[["source", "destination"]]
+    graph = rg.Graph(in_partitions(frame, 3))
+    per_vertex, per_arc, _ = ALGORITHM_BYTES["clustering_coefficient"]
+    per_arc += distributed_triangles.PACKING_BYTES if ranks > 1 else 0
+    needed = record_memory(
+        monkeypatch, distributed_triangles, lambda: rg.clustering_coefficient(graph)
+    )
+    expected = ranks * per_vertex * graph.num_vertices + 2 * per_arc * graph.num_edges
+    assert needed == expected
+
+
+def test_the_rows_of_edges_are_checked_also_with_cached_counts(ranks, monkeypatch):
+    names = np.array([f"{name:030}" for name in range(300)], object)
+    columns = columns_of(random_edges(7, 300, 4000))
+    ids = pandas.DataFrame(columns)[["source", "destination"]]
+    text = ids.apply(lambda column: names[column]).astype("str")
+
+    def measure(frame):
+        graph = rg.Graph(in_partitions(frame, 3))
+        run = functools.partial(rg.neighbor_similarity, graph)
+        needed = record_memory(monkeypatch, distributed_similarity, run)
+        assert record_memory(monkeypatch, distributed_similarity, run) == needed
+        return needed, len(run().compute())
+
+    needed, num_edges = measure(ids)
+    assert needed >= 2 * num_edges * ALGORITHM_BYTES["neighbor_similarity"].per_arc
+    assert measure(text)[0] >= needed + 2 * 30 * num_edges
