@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..algorithms.neighbor_similarity import KINDS, Kind, compare, find_pairs
+from ..algorithms.neighbor_similarity import KINDS, Kind, find_pairs
 from ..algorithms.similarity import neighborhoods, undirected_graph
-from ..device import Array
+from ..device import Array, array_module, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame, get_nullable_column, normalize_frame, to_device
@@ -28,7 +28,8 @@ def neighbor_similarity(
     graph : Graph or edge frame
         A Dask frame, or the `Graph` of one, is computed.
     result : frame
-        Names of sources and destinations and the column of the kind.
+        Names of sources and destinations and the column of the kind, one row per edge or pair, in
+        any order.
     pairs, kind
         As of `rapidsgraph.neighbor_similarity`.
 
@@ -40,8 +41,8 @@ def neighbor_similarity(
     Raises
     ------
     VerificationError
-        If the rows are not those of the edges or pairs, or a value is wrong; the message names the
-        first such pair.
+        If an edge or pair has no row or too many, or a value is wrong; the message names the first
+        such pair.
     GraphError
         If `kind` is unknown, or the result lacks a column.
 
@@ -67,30 +68,30 @@ def neighbor_similarity(
     if pairs is None:
         rows = row_indices(adjacency)
         is_upper = rows < adjacency.neighbors
-        expected = rows[is_upper], adjacency.neighbors[is_upper]
+        expected, noun = (rows[is_upper], adjacency.neighbors[is_upper]), "edge"
     else:
-        expected = find_pairs(graph.labeling, pairs)
+        expected, noun = find_pairs(graph.labeling, pairs), "pair"
     _, table = normalize_frame(in_memory(result), "result")
     with verification_errors():
         ends = find_pairs(graph.labeling, table)
         values, valid = get_nullable_column(table, kind, "result")
-    _check_rows(graph, ends, expected, "an edge" if pairs is None else "a pair")
+    _check_rows(graph, ends, expected, noun)
     degrees = xp.diff(adjacency.offsets)
     common = xp.zeros(ends[0].size, xp.int64)
     with_neighbors = xp.flatnonzero((degrees[ends[0]] > 0) & (degrees[ends[1]] > 0))
-    first, second = (end[with_neighbors] for end in ends)
-    for index, _ in find_common_neighbors(first, second, adjacency, pack_arcs(adjacency)):
+    sources, destinations = (end[with_neighbors] for end in ends)
+    for index, _ in find_common_neighbors(sources, destinations, adjacency, pack_arcs(adjacency)):
         common += xp.bincount(with_neighbors[index], minlength=common.size)
-    right = compare(kind, common, degrees[ends[0]], degrees[ends[1]])
+    right = _compute_similarity(kind, common, degrees[ends[0]], degrees[ends[1]])
     by_row = xp.full(common.size, xp.nan)
     by_row[to_device(valid, xp)] = to_device(values, xp)
     is_wrong = ~(abs(by_row - right) <= TOLERANCE)
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         row = int(is_wrong.argmax())
-        one, other = (vertex_name(graph, int(end[row])) for end in ends)
+        source, destination = (vertex_name(graph, int(end[row])) for end in ends)
         raise VerificationError(
-            f"{one} and {other} have {kind} {float(by_row[row]):.12g}; their neighbors make it "
-            f"{float(right[row]):.12g}",
+            f"{source} and {destination} have {kind} {float(by_row[row]):.12g}; their neighbors "
+            f"make it {float(right[row]):.12g}",
             column=kind,
             row=row,
             value=float(by_row[row]),
@@ -101,15 +102,34 @@ def neighbor_similarity(
 def _check_rows(
     graph: LocalGraph, ends: tuple[Array, Array], expected: tuple[Array, Array], noun: str
 ) -> None:
-    """Raise VerificationError unless the rows are the expected pairs, in this order."""
+    """Raise VerificationError unless the rows are the expected pairs, in any order."""
     num_rows, num_expected = ends[0].size, expected[0].size
     if num_rows != num_expected:
         raise VerificationError(f"the result has {num_rows:,} rows; {num_expected:,} are expected")
-    is_wrong = (ends[0] != expected[0]) | (ends[1] != expected[1])
-    if bool(is_wrong.any()):
-        row = int(is_wrong.argmax())
-        one, other = (vertex_name(graph, int(end[row])) for end in expected)
-        raise VerificationError(
-            f"row {row} of the result is not {noun} from {one} to {other}, which is expected there",
-            row=row,
-        )
+    xp = graph.xp
+    keys, expected_keys = (
+        xp.sort(sources.astype(xp.int64) << 32 | destinations)
+        for sources, destinations in (ends, expected)
+    )
+    is_wrong = keys != expected_keys
+    if count_nonzero(is_wrong):
+        index = int(is_wrong.argmax())
+        # The lesser of two keys is missing in the other list.
+        key, expected_key = int(keys[index]), int(expected_keys[index])
+        pair = min(key, expected_key)
+        source, destination = (vertex_name(graph, id) for id in (pair >> 32, pair & 0xFFFFFFFF))
+        problem = "rows are missing" if expected_key < key else "there are too many rows"
+        raise VerificationError(f"{problem} for the {noun} from {source} to {destination}")
+
+
+def _compute_similarity(kind: Kind, common: Array, degrees: Array, other_degrees: Array) -> Array:
+    """Return the similarity of pairs by its definition; 0 where a neighborhood is empty."""
+    xp = array_module(common)
+    if kind == "common":
+        return common
+    sizes = {
+        "jaccard": degrees + other_degrees - common,  # of the union
+        "overlap": xp.minimum(degrees, other_degrees),
+        "cosine": xp.sqrt(degrees.astype(xp.float64)) * xp.sqrt(other_degrees.astype(xp.float64)),
+    }[kind]
+    return xp.where(common > 0, common / xp.maximum(sizes, 1), 0.0)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rapidsgraph as rg
+from rapidsgraph.algorithms import neighbor_similarity
 from rapidsgraph.algorithms.neighbor_similarity import KINDS
 
 
@@ -174,5 +175,29 @@ def test_the_check_finds_wrong_rows_and_values():
         assert error.value.row == row
     with pytest.raises(rg.VerificationError, match="rows; 2 are expected"):
         rg.verify.neighbor_similarity(frame, result, result[["source", "destination"]][:2])
-    with pytest.raises(rg.VerificationError, match="row 0 of the result is not an edge from"):
-        rg.verify.neighbor_similarity(frame, result[::-1].reset_index(drop=True))
+    assert rg.verify.neighbor_similarity(frame, result[::-1]) == len(result)
+    wrong = result.copy()
+    wrong.loc[3, ["source", "destination"]] = wrong.loc[4, ["source", "destination"]]
+    source, destination = result.loc[3, ["source", "destination"]].astype(int)
+    with pytest.raises(
+        rg.VerificationError,
+        match=f"rows are missing for the edge from vertex {source} to vertex {destination}$",
+    ):
+        rg.verify.neighbor_similarity(frame, wrong)
+    wrong.loc[3, ["source", "destination"]] = result.loc[3, ["destination", "source"]].to_numpy()
+    with pytest.raises(rg.VerificationError, match="are missing for the edge"):
+        rg.verify.neighbor_similarity(frame, wrong)
+    wrong = result.copy()
+    wrong.loc[4, ["source", "destination"]] = wrong.loc[3, ["source", "destination"]]
+    with pytest.raises(rg.VerificationError, match="there are too many rows for the edge from"):
+        rg.verify.neighbor_similarity(frame, wrong)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_check_does_not_depend_on_the_formulas(kind, monkeypatch):
+    frame = FrameMaker("pandas")(frame_columns(SHAPES["random"]))
+    compare = neighbor_similarity.compare
+    monkeypatch.setattr(neighbor_similarity, "compare", lambda *values: compare(*values) * 2)
+    result = rg.neighbor_similarity(frame, kind=kind)
+    with pytest.raises(rg.VerificationError, match=f"have {kind} "):
+        rg.verify.neighbor_similarity(frame, result, kind=kind)
