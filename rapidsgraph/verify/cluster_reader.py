@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import frames
 from ..algorithms.scan import BORDER, HUB, ROLES
-from ..device import Array, is_array
+from ..device import Array, count_nonzero, is_array
 from ..errors import GraphError
 from ..graph.local_graph import LocalGraph
 from .result_reader import vertex_name
@@ -70,7 +70,7 @@ def read_clusters(graph: LocalGraph, table: Any, column: str, parameter: str) ->
     roles = _read_roles(graph, table, parameter, ids) if has_roles else None
     has_cluster = given_numbers >= 0
     numbers = members = given_numbers[:0]
-    if bool(has_cluster.any()):
+    if count_nonzero(has_cluster):
         numbers, members = xp.unique(given_numbers[has_cluster], return_inverse=True)
     row_clusters = xp.full(len(ids), numbers.size)
     row_clusters[has_cluster] = members
@@ -91,7 +91,7 @@ def check_roles(graph: LocalGraph, table: ClusterTable, column: str, parameter: 
         return
     has_cluster = table.clusters < table.numbers.size
     is_wrong = has_cluster != (table.roles < HUB)
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         vertex = int(is_wrong.argmax())
         role, cluster, rule = ROLES[int(table.roles[vertex])], f"no {column}", "one"
         if bool(has_cluster[vertex]):
@@ -115,7 +115,7 @@ def _read_cluster_numbers(
     with np.errstate(invalid="ignore"):
         integers = values.astype(xp.int64)
     is_wrong = (integers < -1) | (integers != values)
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         index = int(is_wrong.argmax())
         row, value = int(xp.flatnonzero(valid)[index]), values[index].item()
         raise GraphError(
@@ -134,7 +134,7 @@ def _read_roles(graph: LocalGraph, table: Any, parameter: str, ids: Array) -> Ar
     """Return the role of every row as an index in ROLES: int8."""
     xp = graph.xp
     roles, valid = _read_column(graph, table, "role", parameter, len(ids))
-    if not bool(valid.all()):
+    if count_nonzero(valid) < len(ids):
         row = int((~valid).argmax())
         raise GraphError(
             f"{parameter}: column 'role' has no value in row {row}, of "
@@ -152,7 +152,7 @@ def _read_roles(graph: LocalGraph, table: Any, parameter: str, ids: Array) -> Ar
             f"{parameter}: column 'role' holds {roles.dtype}; {ROLE_HINT}", column="role"
         )
     is_wrong = (codes < 0) | (codes >= len(ROLES))
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         row = int(is_wrong.argmax())
         role = roles[row].item() if is_array(roles) else roles.iloc[row]
         raise GraphError(
@@ -184,7 +184,7 @@ def _find_first_rows(
     """Return the first row of every vertex; check that only borders have several."""
     xp, num_vertices = graph.xp, graph.num_vertices
     num_rows = xp.bincount(ids, minlength=num_vertices)
-    if not bool(num_rows.all()):
+    if count_nonzero(num_rows) < num_vertices:
         vertex = int((num_rows == 0).argmax())
         raise GraphError(
             f"{parameter}: there is no row for {vertex_name(graph, vertex)}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algorithms.similarity import neighborhoods, undirected_graph
-from ..device import to_host
+from ..device import count_nonzero, to_host
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
@@ -63,7 +63,7 @@ def core_number(graph: GraphLike, result: Frame) -> int:
     if not num_vertices:
         return 0
     is_wrong = (numbers < 0) | (numbers >= num_vertices) | (numbers != xp.floor(numbers))
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         vertex = int(is_wrong.argmax())
         raise VerificationError(
             f"{vertex_name(graph, vertex)} has core number {float(numbers[vertex]):g}; core "
@@ -76,7 +76,7 @@ def core_number(graph: GraphLike, result: Frame) -> int:
     is_inner = cores[neighbors] >= cores[rows]
     degrees = xp.diff(filter_offsets(is_inner, adjacency.offsets))
     is_wrong = degrees < cores
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         vertex = int(is_wrong.argmax())
         raise VerificationError(
             f"{vertex_name(graph, vertex)} has core number {int(cores[vertex])}, but only "

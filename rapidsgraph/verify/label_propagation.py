@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import frames
 from ..algorithms.label_propagation import list_adjacencies
-from ..device import Array
+from ..device import Array, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
@@ -62,7 +62,7 @@ def label_propagation(graph: GraphLike, result: Frame, *, iterations: int = 10) 
     xp = graph.xp
     labels, expected = _read_labels(graph, result), compute_labels(graph, int(iterations))
     is_wrong = labels != expected
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         vertex = int(is_wrong.argmax())
         raise VerificationError(
             f"{vertex_name(graph, vertex)} has the label "
@@ -98,7 +98,7 @@ def compute_labels(graph: LocalGraph, iterations: int) -> Array:
         is_best[1:] = owners[1:] != owners[:-1]
         new_labels = labels.copy()
         new_labels[owners[is_best]] = candidates[is_best]
-        if bool((new_labels == labels).all()):
+        if not count_nonzero(new_labels != labels):
             break
         labels = new_labels
     return labels

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import frames
-from ..device import Array
+from ..device import Array, count_nonzero
 from ..dispatch import in_memory
 from ..errors import GraphError, VerificationError
 from ..frames import get_nullable_column
@@ -46,7 +46,7 @@ class Result:
             self.ids = graph.labeling.ids(self.table, "the result")
         xp, ids, num_vertices = self.xp, self.ids, graph.num_vertices
         sorted_ids = xp.sort(ids)
-        if ids.size != num_vertices or not bool((sorted_ids == xp.arange(num_vertices)).all()):
+        if ids.size != num_vertices or count_nonzero(sorted_ids != xp.arange(num_vertices)):
             bounds = xp.searchsorted(sorted_ids, xp.arange(num_vertices + 1))
             num_rows = bounds[1:] - bounds[:-1]
             vertex = int((num_rows != 1).argmax())
@@ -67,7 +67,7 @@ class Result:
         rule = f"column {column!r} must hold a finite number in every row"
         by_row, _ = self._read_numbers(column, rule)
         is_wrong = ~self.xp.isfinite(by_row)
-        if bool(is_wrong.any()):
+        if count_nonzero(is_wrong):
             raise self._value_error(column, by_row, is_wrong, rule)
         return self._by_id(by_row)
 
@@ -94,7 +94,7 @@ class Result:
             is_wrong |= by_row == np.inf
             is_wrong &= valid
             by_row[~valid] = np.inf
-        if bool(is_wrong.any()):
+        if count_nonzero(is_wrong):
             unreached = "null" if nullable else "infinity"
             rule = f"a distance is a number from 0, and {unreached} for an unreached vertex"
             raise self._value_error("distance", by_row, is_wrong, rule)
@@ -122,7 +122,7 @@ class Result:
                 values = values[valid]
             if values.dtype.kind == "f":  # integers beside nulls, as pandas reads them from CSV
                 is_wrong = ~((values == xp.floor(values)) & (abs(values) < 2**63))
-                if bool(is_wrong.any()):
+                if count_nonzero(is_wrong):
                     index = int(is_wrong.argmax())
                     vertex = int(self.ids[int(xp.flatnonzero(valid)[index])])
                     raise VerificationError(
@@ -132,7 +132,7 @@ class Result:
                         value=float(values[index]),
                     )
                 values = values.astype(xp.int64)
-            if has_predecessor is not None and bool((has_predecessor != valid).any()):
+            if has_predecessor is not None and count_nonzero(has_predecessor != valid):
                 vertex = int(self.ids[int((has_predecessor != valid).argmax())])
                 raise VerificationError(
                     f"{vertex_name(self.graph, vertex)} has a predecessor whose name is incomplete",

@@ -14,7 +14,7 @@ import numpy as np
 from .. import frames
 from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES, Epsilon, check_epsilon, check_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
-from ..device import Array, array_module
+from ..device import Array, array_module, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError, format_value
 from ..frames import Frame
@@ -197,7 +197,7 @@ def _check_cores_and_borders(
     similar_core = smallest_members(borders, cores, num_vertices, num_vertices)
     expected = xp.where(is_core, CORE, xp.where(similar_core < num_vertices, BORDER, HUB))
     is_wrong = xp.minimum(roles, HUB) != expected
-    if not bool(is_wrong.any()):
+    if not count_nonzero(is_wrong):
         return
     vertex = int(is_wrong.argmax())
     role, count = int(expected[vertex]), int(num_similar[vertex])
@@ -228,7 +228,7 @@ def _check_cores_connected(
     """Check that similar cores, the endpoints of these edges, are in one cluster, others not."""
     xp, clusters, num_vertices = graph.xp, table.clusters, graph.num_vertices
     crosses = clusters[sources] != clusters[destinations]
-    if bool(crosses.any()):
+    if count_nonzero(crosses):
         edge = int(crosses.argmax())
         first, second = (
             f"{vertex_name(graph, vertex)}, in cluster {int(table.numbers[clusters[vertex]])}"
@@ -244,7 +244,7 @@ def _check_cores_connected(
     smallest = smallest_members(core_clusters, cores, table.numbers.size, num_vertices)
     roots = connected_minimum(sources, destinations, num_vertices)
     is_apart = roots[cores] != smallest[core_clusters]
-    if bool(is_apart.any()):
+    if count_nonzero(is_apart):
         index = int(is_apart.argmax())
         cluster = core_clusters[index]
         raise VerificationError(
@@ -273,7 +273,7 @@ def _check_nearest_cores(
     xp.not_equal(borders[1:], borders[:-1], out=is_first[1:])
     borders, cores = borders[is_first], cores[is_first]
     is_wrong = clusters[borders] != clusters[cores]
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         index = int(is_wrong.argmax())
         border, core = int(borders[index]), int(cores[index])
         raise VerificationError(
@@ -313,7 +313,7 @@ def _check_memberships(
             column="cluster",
         )
     is_missing = ~xp.isin(expected, rows)
-    if bool(is_missing.any()):
+    if count_nonzero(is_missing):
         index = int(is_missing.argmax())
         border, core = int(borders[is_other][index]), int(cores[is_other][index])
         raise VerificationError(
@@ -323,7 +323,7 @@ def _check_memberships(
             column="cluster",
         )
     descends = rows[1:] < rows[:-1]  # only within the rows of one vertex
-    if bool(descends.any()):
+    if count_nonzero(descends):
         index = int(descends.argmax())
         first, second = (int(numbers[int(row & LOW_WORD)]) for row in rows[index : index + 2])
         raise VerificationError(
@@ -337,7 +337,7 @@ def _check_numbers(graph: LocalGraph, table: ClusterTable) -> None:
     """Check that clusters are numbered from 0 by descending size, ties by smallest vertex."""
     xp, numbers, clusters = graph.xp, table.numbers, table.clusters
     is_wrong = numbers != xp.arange(numbers.size)
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         raise VerificationError(
             f"there is no cluster {int(is_wrong.argmax())}, but there is a cluster "
             f"{int(numbers[-1])}",
@@ -361,7 +361,7 @@ def _check_hubs(graph: LocalGraph, table: ClusterTable, adjacency: Adjacency) ->
     xp.maximum.at(largest, rows, neighbor_clusters)
     expected = xp.where(smallest < largest, HUB, OUTLIER)
     is_wrong = (clusters == num_clusters) & (table.roles != expected)
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         vertex = int(is_wrong.argmax())
         if int(expected[vertex]) == HUB:
             first, second = (int(table.numbers[v[vertex]]) for v in (smallest, largest))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algorithms.traversal import check_cutoff, check_depth_limit, weighted_graph
-from ..device import Array, array_module
+from ..device import Array, array_module, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame, Vertices
@@ -150,7 +150,7 @@ def _verify(
         (is_source & (distances != 0), "is a source and has"),
         (is_reached & (distances > limit), f"is beyond the limit {_format_number(limit)}, with"),
     ):
-        if bool(is_wrong.any()):
+        if count_nonzero(is_wrong):
             vertex = int(is_wrong.argmax())
             raise VerificationError(
                 f"{vertex_name(graph, vertex)} {predicate} {_describe(distances, vertex)}",
@@ -159,9 +159,9 @@ def _verify(
     predecessors, sources, destinations = _find_predecessors(graph, distances, limit, weighted)
     predecessors[is_source] = num_vertices
     is_unresolved = is_reached & ~is_source & (predecessors == num_vertices)
-    if bool(is_unresolved.any()):
+    if count_nonzero(is_unresolved):
         _follow_zero_weight_arcs(sources, destinations, is_unresolved, predecessors)
-        if bool(is_unresolved.any()):
+        if count_nonzero(is_unresolved):
             vertex = int(is_unresolved.argmax())
             raise VerificationError(
                 f"{vertex_name(graph, vertex)} has {_describe(distances, vertex)}, but no path of "
@@ -198,7 +198,7 @@ def _find_predecessors(
         with np.errstate(over="ignore"):  # an infinite sum reaches no vertex
             sums = before + (adjacency.weights[chunk].astype(xp.float64) if weighted else 1.0)
         is_smaller = (sums < after) & (sums <= limit)
-        if bool(is_smaller.any()):
+        if count_nonzero(is_smaller):
             arc = int(is_smaller.argmax())
             raise VerificationError(
                 f"{vertex_name(graph, int(destinations[arc]))} has {_describe(after, arc)}, but "
@@ -210,7 +210,7 @@ def _find_predecessors(
         is_nearer = is_tight & (before < after)
         xp.minimum.at(predecessors, destinations[is_nearer], sources[is_nearer])
         is_tight &= before == after
-        if bool(is_tight.any()):
+        if count_nonzero(is_tight):
             equal_sources.append(sources[is_tight])
             equal_destinations.append(destinations[is_tight])
     return predecessors, xp.concatenate(equal_sources), xp.concatenate(equal_destinations)
@@ -249,7 +249,7 @@ def _follow_zero_weight_arcs(
 
 def _check_predecessors(graph: LocalGraph, actual: Array, expected: Array) -> None:
     differs = actual != expected
-    if bool(differs.any()):
+    if count_nonzero(differs):
         vertex = int(differs.argmax())
         actual_name, expected_name = (
             "no predecessor" if p == graph.num_vertices else f"predecessor {vertex_name(graph, p)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..algorithms.similarity import neighborhoods, undirected_graph
-from ..device import Array
+from ..device import Array, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
@@ -141,7 +141,7 @@ def _compare(
 ) -> None:
     """Raise VerificationError for the first value that differs by more than the tolerance."""
     is_wrong = ~(abs(values - expected) <= tolerance)
-    if bool(is_wrong.any()):
+    if count_nonzero(is_wrong):
         vertex = int(is_wrong.argmax())
         raise VerificationError(
             f"{vertex_name(graph, vertex)} has {column} {float(values[vertex]):.12g}; its edges "
