@@ -9,12 +9,10 @@ from ..device import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency
 from ..graph.local_graph import GraphLike
-from ..kernels.constants import COOPERATIVE_THREADS, FRONTIER_CHUNK
+from ..kernels.constants import COOPERATIVE_THREADS, CORE_COUNTERS, FRONTIER_CHUNK
 from .parameters import Parameters
 from .run_memory import check_run_memory
 from .similarity import neighborhoods, undirected_graph
-
-NUM_COUNTERS = 18  # of core_number.cu: three sets each of rounds and of selections
 
 
 def core_number(graph: GraphLike, parameters: Parameters) -> Frame:
@@ -45,7 +43,7 @@ def find_core_numbers(adjacency: Adjacency) -> Array:
         offsets=adjacency.offsets, neighbors=adjacency.neighbors, cores=cores,
         remaining=xp.empty(num_buffers * num_vertices, xp.int32),
         queues=xp.empty(num_buffers * num_vertices, xp.int32),
-        chunks=xp.empty(num_chunks, xp.int64), counters=xp.zeros(NUM_COUNTERS, xp.int64),
+        chunks=xp.empty(num_chunks, xp.int64), counters=xp.zeros(CORE_COUNTERS, xp.int64),
         arrived_blocks=xp.zeros(1, xp.uint64),
     )  # fmt: skip
     return cores

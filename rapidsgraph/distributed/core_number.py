@@ -17,7 +17,7 @@ from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, transpose
 from ..graph.local_graph import GraphLike
-from ..kernels.constants import NO_VERTEX
+from ..kernels.constants import NO_VERTEX, WARP
 from ..progress import Report
 from ..validation import check_free_memory
 from .communicator import Communicator
@@ -60,10 +60,7 @@ def find_core_numbers(communicator: Communicator, partition: Partition) -> Array
     check_free_memory(what, num_bytes, partition.xp)
     xp, adjacency = partition.xp, partition.adjacency
     # Arcs by removed vertex, to the vertices of this partition.
-    arcs = partition.cached(
-        "arcs by destination",
-        lambda: transpose(Adjacency(adjacency.offsets, adjacency.neighbors, xp.empty(0))),
-    )
+    arcs = transpose(Adjacency(adjacency.offsets, adjacency.neighbors, xp.empty(0)))
     cores = xp.diff(adjacency.offsets).astype(xp.int32)
     remaining, level = partition.local_ids, 0
     while True:
@@ -91,7 +88,7 @@ def _remove(removed: Array, level: int, arcs: Adjacency, cores: Array, num_local
     queue: Any = xp.empty(num_local, xp.int32)
     num_queued = xp.zeros(1, xp.uint64)
     device.launch(
-        "core_number", "remove_vertices", size=32 * removed.size, num_removed=removed.size,
+        "core_number", "remove_vertices", size=WARP * removed.size, num_removed=removed.size,
         removed=removed, level=level, offsets=arcs.offsets, neighbors=arcs.neighbors, cores=cores,
         queue=queue, num_queued=num_queued,
     )  # fmt: skip

@@ -14,9 +14,11 @@ extern "C" __global__ void count_pairs(long long num_pairs, const int *sources,
   const long long warps = gridDim.x * (long long)(blockDim.x / WARP);
   const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP;
   for (long long pair = warp; pair < num_pairs; pair += warps) {
-    const int one = sources[pair], other = destinations[pair];
-    const bool is_shorter = offsets[one + 1] - offsets[one] <= offsets[other + 1] - offsets[other];
-    const int shorter = is_shorter ? one : other, longer = is_shorter ? other : one;
+    const int source = sources[pair], destination = destinations[pair];
+    const long long degree = offsets[source + 1] - offsets[source];
+    const bool is_shorter = degree <= offsets[destination + 1] - offsets[destination];
+    const int shorter = is_shorter ? source : destination;
+    const int longer = is_shorter ? destination : source;
     const long long stop = offsets[shorter + 1], longer_stop = offsets[longer + 1];
     long long low = offsets[longer];
     int num_common = 0;
@@ -25,7 +27,7 @@ extern "C" __global__ void count_pairs(long long num_pairs, const int *sources,
       low = position(neighbors, low, longer_stop, vertex);  // later ones are not before
       num_common += low < longer_stop && neighbors[low] == vertex;
     }
-    num_common = warp_total(num_common);
+    num_common = warp_sum(num_common);
     if (lane == 0) common[pair] = num_common;
   }
 }

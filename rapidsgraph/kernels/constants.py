@@ -45,6 +45,10 @@ SIMILARITY_LEVELS = 2**20  # quantization of similarity by which the lists of an
 # Triangles
 TRIANGLE_CHUNK = 2048  # neighbors of a vertex whose lists one block looks up at a time
 
+# Core numbers
+CORE_SELECTIONS = 12  # index of the first counter of selections, behind those of three rounds
+CORE_COUNTERS = 18  # counters of three rounds and three selections
+
 # Layered edge lists
 GROUP_ROWS = 32  # rows of a section that share one start
 MAX_LAUNCH_PARTITIONS = 256  # partitions of one launch

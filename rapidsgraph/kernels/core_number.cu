@@ -23,8 +23,6 @@
 
 #include "frontier.cuh"
 
-#define SELECTIONS 12  // index of the first counter of selections, behind those of rounds
-
 // The vertices that remain after a selection, and NO_VERTEX minus their least degree. They are
 // triple-buffered like the counters of rounds.
 struct Selection {
@@ -32,7 +30,7 @@ struct Selection {
 };
 
 __device__ __forceinline__ Selection *selection_of(long long *counters, long long number) {
-  return (Selection *)(counters + SELECTIONS + 2 * (number % 3));
+  return (Selection *)(counters + CORE_SELECTIONS + 2 * (number % 3));
 }
 
 // Lower the degrees of neighbors that are above `level`; is_new is whether they reach it.

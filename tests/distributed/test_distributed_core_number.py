@@ -34,7 +34,7 @@ def check(frame, vertices=None, **options):
     whole = rg.Graph(frame, vertices=vertices, **options)
     expected = rg.core_number(whole)
     assert_frame_equal(rg.core_number(graph).compute(), expected)
-    assert_frame_equal(rg.core_number(graph).compute(), expected)  # with cached lists
+    assert_frame_equal(rg.core_number(graph).compute(), expected)  # with partitions that exist
 
 
 @pytest.mark.parametrize("directed", [True, False])
