@@ -221,10 +221,10 @@ __device__ __forceinline__ void expand_locally(
       next_queue[out_index + index] = vertices[(num_levels & 1) * SHARED_FRONTIER + index];
       local_arcs += (long long)(lists[(num_levels & 1) * SHARED_FRONTIER + index] & 0xffff);
     }
-    local_arcs = warp_total(local_arcs);
+    local_arcs = warp_sum(local_arcs);
     if (lane == 0 && local_arcs) atomicAdd(&next_counters->num_arcs, (u64)local_arcs);
   }
-  arcs = warp_total(arcs);
+  arcs = warp_sum(arcs);
   if (lane == 0 && arcs) atomicAdd((u64 *)report + 2, (u64)arcs);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     report[0] = level;
@@ -339,8 +339,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
           const unsigned mask = __ballot_sync(FULL_MASK, arc >= 0);
           if (lane == 0) next_bits[word] = mask;
         }
-        new_vertices = warp_total(new_vertices);
-        new_arcs = warp_total(new_arcs);
+        new_vertices = warp_sum(new_vertices);
+        new_arcs = warp_sum(new_arcs);
         if (lane == 0 && new_vertices) {
           atomicAdd(&next_counters->num_found, (u64)new_vertices);
           atomicAdd(&next_counters->num_arcs, (u64)new_arcs);
@@ -454,6 +454,6 @@ extern "C" __global__ void expand_bottom_up(long long num_vertices, double level
     }
     if (vertex < num_vertices) next_frontier[vertex] = arc >= 0;
   }
-  num_reached = warp_total(num_reached);
+  num_reached = warp_sum(num_reached);
   if (lane_id() == 0 && num_reached) atomicAdd((u64 *)num_new, (u64)num_reached);
 }

@@ -9,6 +9,7 @@
 // without self-loops if drop_loops. Chunk c is the edges chunk_starts[c] to chunk_starts[c + 1].
 
 #include "grid.cuh"
+#include "search.cuh"
 
 #ifndef name_t
 #define name_t long long
@@ -54,17 +55,7 @@ extern "C" __global__ void pack_positions(long long num_keys, const int *keys, l
 // takes less time than an atomic addition per pair.
 extern "C" __global__ void find_offsets(long long num_keys, long long num_pairs,
                                         const long long *packed, long long *offsets) {
-  STRIDE(key, num_keys + 1) {
-    long long start = 0, stop = num_pairs;
-    while (start < stop) {
-      const long long middle = (start + stop) / 2;
-      if (packed[middle] >> 32 < key)
-        start = middle + 1;
-      else
-        stop = middle;
-    }
-    offsets[key] = start;
-  }
+  STRIDE(key, num_keys + 1) offsets[key] = position(packed, 0, num_pairs, key << 32);
 }
 
 // is_first[i] = arc i is the first from its row to its neighbor. is_first has a value more than
@@ -156,16 +147,8 @@ extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges,
 extern "C" __global__ void count_upper(long long num_rows, const long long *offsets,
                                        const int *neighbors, long long *counts) {
   STRIDE(row, num_rows) {
-    long long start = offsets[row], stop = offsets[row + 1];
-    counts[row] = stop;
-    while (start < stop) {
-      const long long middle = (start + stop) / 2;
-      if (neighbors[middle] < row)
-        start = middle + 1;
-      else
-        stop = middle;
-    }
-    counts[row] -= start;
+    const long long stop = offsets[row + 1];
+    counts[row] = stop - position(neighbors, offsets[row], stop, (int)row);
   }
 }
 

@@ -31,11 +31,6 @@ __device__ __forceinline__ long long warp_count() {
   return gridDim.x * (long long)(blockDim.x / WARP);
 }
 
-__device__ __forceinline__ long long warp_total(long long value) {
-  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL_MASK, value, step);
-  return value;
-}
-
 // Buffer of a warp that appends to a queue, 32 values at a time.
 struct Appender {
   int *buffer, count;
@@ -97,7 +92,7 @@ struct Next {
   // Flush the buffer and add up the arcs, before the barrier.
   __device__ __forceinline__ void finish() {
     queue.flush(queue.count);
-    const long long total = warp_total(arcs);
+    const long long total = warp_sum(arcs);
     if (lane_id() == 0 && total) atomicAdd(&counters->num_arcs, (u64)total);
   }
 

@@ -8,8 +8,10 @@ typedef unsigned long long u64;
   for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (count); \
        i += gridDim.x * (long long)blockDim.x)
 
-__device__ __forceinline__ double warp_sum(double value) {
-  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
+// The sum over a warp, the same in every lane; every lane must call it.
+template <class T>
+__device__ __forceinline__ T warp_sum(T value) {
+  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL_MASK, value, step);
   return value;
 }
 

@@ -18,8 +18,9 @@
 // https://doi.org/10.14778/3007263.3007270 (the synchronous, deterministic variant).
 
 #include "frontier.cuh"
+#include "hash_table.cuh"
+#include "search.cuh"
 
-#define EMPTY (-1)
 #define MAX_PROBES 16  // slots of the table in shared memory that a label may occupy
 
 // The more frequent, then the smaller label has the larger key.
@@ -76,15 +77,8 @@ extern "C" __global__ void take_first_labels(long long num_rows, const int *rows
     for (long long base = 0; base < length; base += WARP) {
       const long long index = base + lane;
       const int vertex = index < length ? shorter[index] : NO_VERTEX;
-      long long low = 0, high = index < length ? other_length : 0;
-      while (low < high) {
-        const long long middle = (low + high) / 2;
-        if (longer[middle] < vertex)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      const bool is_common = index < length && low < other_length && longer[low] == vertex;
+      const long long match = position(longer, 0, index < length ? other_length : 0, vertex);
+      const bool is_common = index < length && match < other_length && longer[match] == vertex;
       const unsigned mask = __ballot_sync(FULL_MASK, is_common);
       if (mask) {
         label = __shfl_sync(FULL_MASK, vertex, __ffs(mask) - 1);
@@ -129,7 +123,7 @@ struct LabelTable {
 
   // Add to the count of a label, and return it; 0 if the label has none of its first slots.
   __device__ __forceinline__ int add(int label, int amount, int max_probes) {
-    unsigned slot = (unsigned)label * 2654435761u >> (__clz(size - 1) & 31);
+    unsigned slot = hash(label, __clz(size - 1) & 31);
     for (int probe = 0; probe < max_probes; probe++, slot++) {
       slot &= size - 1;
       int key = *(volatile int *)(keys + slot);

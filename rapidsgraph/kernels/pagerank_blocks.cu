@@ -101,7 +101,7 @@ extern "C" __global__ void arrange_units(
         if (weighted) new_weights[to + k] = is_entry ? weights[start + entry] : 0.0f;
       }
     }
-    for (int step = WARP / 2; step > 0; step /= 2) cold += __shfl_xor_sync(~0u, cold, step);
+    cold = warp_sum(cold);
     if (threadIdx.x % WARP == 0) num_cold[unit] = cold;
   }
 }

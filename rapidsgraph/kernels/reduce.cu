@@ -11,6 +11,6 @@ extern "C" __global__ void count_nonzero(long long num_values, const value_t *va
                                          long long *count) {
   long long nonzero = 0;
   STRIDE(i, num_values) nonzero += values[i] != (value_t)0;
-  for (int step = WARP / 2; step > 0; step /= 2) nonzero += __shfl_xor_sync(~0u, nonzero, step);
+  nonzero = warp_sum(nonzero);
   if (threadIdx.x % WARP == 0 && nonzero) atomicAdd((u64 *)count, (u64)nonzero);
 }

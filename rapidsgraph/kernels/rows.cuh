@@ -6,11 +6,6 @@
 #define SHORT 32   // neighbors from which a warp processes a list
 #define LONG 2048  // neighbors from which a block does
 
-__device__ __forceinline__ int warp_total(int value) {
-  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL_MASK, value, step);
-  return value;
-}
-
 // The N threads that process a list: one, a warp or a block. rank() returns the number of lower
 // threads whose flag is set, and sets *total to that of all N.
 template <int N>

@@ -131,7 +131,7 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
     }
     if (num_threads == WARP) {
       __syncwarp();
-      num_cores = warp_total(num_cores);
+      num_cores = warp_sum(num_cores);
       for (int step = WARP / 2; step > 0; step /= 2) {
         const int core = __shfl_xor_sync(FULL_MASK, best, step);
         const int other_common = __shfl_xor_sync(FULL_MASK, best_common, step);
@@ -213,8 +213,7 @@ extern "C" __global__ void count_internal_arcs(long long num_rows, const int *ro
     for (long long arc = start + lanes.lane; arc < stop; arc += lanes.count)
       num_internal += labels[neighbors[arc]] == labels[row];
   });
-  for (int step = WARP / 2; step > 0; step /= 2)
-    num_internal += __shfl_xor_sync(FULL_MASK, num_internal, step);
+  num_internal = warp_sum(num_internal);
   if (threadIdx.x % WARP == 0 && num_internal)
     atomicAdd((u64 *)num_internal_arcs, (u64)num_internal);
 }

@@ -67,7 +67,7 @@ __device__ __forceinline__ void add_words(const unsigned *words, long long num_w
                                           u64 *checksum) {
   u64 sum = 0;
   STRIDE(i, num_words) sum += (words[i] + 1ull) * ((2 * i + 1) * 0x9e3779b97f4a7c15ull);
-  for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(FULL_MASK, sum, step);
+  sum = warp_sum(sum);
   if (threadIdx.x % WARP == 0) atomicAdd(checksum, sum);
 }
 

@@ -180,7 +180,7 @@ __device__ __forceinline__ void look_up(const Lists &lists, const Table &table, 
           num_common++;
         }
       }
-      num_common = warp_total(num_common);
+      num_common = warp_sum(num_common);
       const bool points_here = __any_sync(FULL_MASK, self != EMPTY);
       if (num_common && self != EMPTY) atomicAdd(&lists.triangles[self], num_common);
       if (num_common && !points_here && lane == 0) add_to_edge(lists, table, x, y, num_common);
@@ -342,7 +342,7 @@ extern "C" __global__ void compare_lists(long long num_arcs, const int *sources,
       i += last <= other_last ? 4 : 0;
       j += other_last <= last ? 8 : 0;
     }
-    num_common = warp_total(num_common);
+    num_common = warp_sum(num_common);
     if (lane == 0) common[arc] = num_common + 2;
   }
 }

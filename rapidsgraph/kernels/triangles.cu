@@ -210,7 +210,7 @@ __device__ __forceinline__ long long look_up(const Lists &lists, const Table &ta
         }
       }
       own_total += own;
-      opposite = warp_total(opposite);
+      opposite = warp_sum(opposite);
       if (lane == source_lane) lists.add(x, opposite);
     }
   }
@@ -237,12 +237,6 @@ __device__ __forceinline__ void flush_counts(const Lists &lists, const Table &ta
     const int vertex = lists.neighbors[i] >> FLAGS;
     lists.add(vertex, table.counts[table.slot(vertex)] >> FLAGS);
   }
-}
-
-// Return the sum of a value over the warp.
-__device__ __forceinline__ long long warp_total_long(long long value) {
-  for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(FULL_MASK, value, step);
-  return value;
 }
 
 template <bool FLAGS>
@@ -306,7 +300,7 @@ __device__ __forceinline__ void count_rows(const Lists &lists, const Table &shar
       __syncwarp();
       fill<FLAGS>(lists, table, first, middle, lane, WARP);
       __syncwarp();
-      const long long own = warp_total_long(look_up<FLAGS>(lists, table, middle, stop, WARP));
+      const long long own = warp_sum(look_up<FLAGS>(lists, table, middle, stop, WARP));
       if (lane == 0) lists.add((int)row, own);
       __syncwarp();
       flush_counts<FLAGS>(lists, table, first, middle, lane, WARP);
@@ -360,8 +354,8 @@ __device__ __forceinline__ void count_chunks(const Lists &lists, const Table &sh
       __syncthreads();
       fill<FLAGS>(lists, table, start, stop, thread, threads);
       __syncthreads();
-      const long long own = warp_total_long(
-          look_up<FLAGS>(lists, table, arc + thread / WARP * WARP, arc_stop, threads));
+      const long long own =
+          warp_sum(look_up<FLAGS>(lists, table, arc + thread / WARP * WARP, arc_stop, threads));
       if (thread % WARP == 0) lists.add((int)row, own);
       __syncthreads();
       flush_counts<FLAGS>(lists, table, start, stop, thread, threads);
