@@ -80,13 +80,15 @@ __all__ = [
 ]
 
 register_distributed_graph(
-    DistributedGraph,
-    edges=distributed_edges.edges,
-    degrees=distributed_edges.degrees,
-    neighborhood=distributed_subgraph.neighborhood,
-    reverse=distributed_orientation.reverse,
-    subgraph=distributed_subgraph.subgraph,
-    to_undirected=distributed_orientation.to_undirected,
+    DistributedGraph.from_frame,
+    {
+        "edges": distributed_edges.edges,
+        "degrees": distributed_edges.degrees,
+        "neighborhood": distributed_subgraph.neighborhood,
+        "reverse": distributed_orientation.reverse,
+        "subgraph": distributed_subgraph.subgraph,
+        "to_undirected": distributed_orientation.to_undirected,
+    },
 )
 register_distributed_layered(DistributedLayeredStorage, layered_build.build_storage)
 

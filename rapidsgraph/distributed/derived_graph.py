@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from ..graph.csr import MultiEdges, count_upper
 from .graph import DistributedGraph
 from .partition import Partition, transpose
-from .storage import DistributedStorage
 
 
 class DerivedInfo(NamedTuple):
@@ -70,24 +68,28 @@ class DerivedGraph(DistributedGraph):
         multi_edges: MultiEdges | None = None,
         num_rows: int | None = None,
     ) -> None:
-        DistributedStorage.__init__(self, parent.executor)
-        self._clear()
-        self.num_partitions, self.device = parent.num_partitions, parent.device
-        self.directed = parent.directed if directed is None else directed
-        self.weighted = parent.weighted if weighted is None else weighted
-        self.multi_edges = parent.multi_edges if multi_edges is None else multi_edges
-        self._self_loops, self.schema = parent._self_loops, parent.schema
-        self.built_layout = layout
-        self._origin, self._derive_partitions = _without_partitions(parent), derive
+        super().__init__(
+            parent.executor,
+            device=parent.device,
+            directed=parent.directed if directed is None else directed,
+            weighted=parent.weighted if weighted is None else weighted,
+            multi_edges=parent.multi_edges if multi_edges is None else multi_edges,
+            self_loops=parent.self_loops,
+            layout=layout,
+            schema=parent.schema,
+        )
+        self.num_partitions = parent.num_partitions  # the number of workers may have changed since
+        self._origin, self._derive_partitions = parent.without_partitions(), derive
         tasks, infos = derive(parent)
         self._set_partitions(layout, tasks, [each.nbytes for each in infos])
         self.bounds = list(infos[0].bounds)
         self.num_vertices = self.bounds[-1]
         self.num_arcs = sum(each.num_arcs for each in infos)
         self.num_edges = sum(each.num_edges for each in infos)
-        self._num_rows, self._num_dropped = num_rows or self.num_edges, 0
-        # No path is longer than the sum of all weights of the parent.
-        self._total_weight = parent.total_weight if parent.weighted else self.num_arcs
+        self.num_rows = self.num_edges if num_rows is None else num_rows
+        self.num_loops_dropped = 0
+        # Edges that are merged may sum their weights, which does not change the total.
+        self.total_weight = parent.total_weight if parent.weighted else parent.num_arcs
 
     def share_layout(self, layout: str, tasks: list, nbytes: int) -> None:
         """Use partitions of another graph as those of the layout that was not built first."""
@@ -95,16 +97,7 @@ class DerivedGraph(DistributedGraph):
         self._derivations[layout] = transpose, (self.built_partitions(), tuple(self.bounds))
 
     def _rebuild_first_layout(self) -> None:
-        origin = _without_partitions(self._origin)
+        origin = self._origin.without_partitions()
         origin._rebuild()
         tasks, infos = self._derive_partitions(origin)
         self._set_partitions(self.built_layout, tasks, [each.nbytes for each in infos])
-
-
-def _without_partitions(graph: DistributedGraph) -> Any:
-    """Return a graph without tasks, which can build the partitions of another one again."""
-    copy: Any = object.__new__(type(graph))
-    copy.__dict__ |= graph.__dict__
-    copy._lock = threading.Lock()
-    copy._clear()
-    return copy

@@ -15,8 +15,9 @@ from ..graph.export import check_edge_columns, edge_frame
 from ..progress import Report
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import DistributedGraph, create_vertex_frame, finish_frame
+from .graph import DistributedGraph, create_vertex_frame
 from .partition import Partition
+from .storage import finish_frame
 
 
 @release_on_error

@@ -11,14 +11,14 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from ..errors import GraphError
 from ..frames import Frame, Vertices, is_dask
 from ..graph.csr import MultiEdges
-from ..graph.edge_columns import read_columns
+from ..graph.edge_columns import EdgeColumns, read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
 from ..graph.vertex_arguments import check_vertex_range, check_vertices
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
@@ -27,7 +27,7 @@ from ..validation import as_list, choose_weight
 from . import partition as partitioning
 from .build import BuildInfo, BuildOptions, build
 from .communicator import Communicator
-from .executor import get_executor, release_on_error, releasing_on_error
+from .executor import Executor, get_executor, release_on_error, releasing_on_error
 from .partition import Partition
 from .storage import DistributedStorage, finish_frame
 
@@ -39,21 +39,22 @@ R = TypeVar("R")
 
 
 class DistributedGraph(DistributedStorage):
-    """A graph built from a Dask frame: the storage of `Graph` on a Dask cluster.
+    """A partitioned graph: the storage of `Graph` on a Dask cluster.
 
-    It uses the active Dask client, or this process if there is none. If a worker is lost, others
-    build its partition again from the frame.
+    `from_frame` builds one from a Dask frame, and `derived_graph.DerivedGraph` derives one from
+    another one. If a worker is lost, others build its partition again.
 
     Parameters
     ----------
-    edges : Dask frame
-        Of pandas or cuDF frames, one row per edge.
-    source, destination, weight, directed, multi_edges, self_loops, vertices
-        As of `Graph`; `vertices` may be a Dask frame, too.
+    executor : Executor
+    device : {"cpu", "gpu"}
+    directed, weighted : bool
+    multi_edges, self_loops : str
+        Policies for parallel edges and self-loops.
     layout : {"csr", "csc"}
         Adjacency to build first: by source or by destination.
-    unweighted_multi_edges : str, optional
-        The policy `multi_edges` for a frame without weights.
+    schema : EdgeColumns
+        How vertices are named in edge frames and results; without columns.
 
     Attributes
     ----------
@@ -63,27 +64,52 @@ class DistributedGraph(DistributedStorage):
     bounds : list of int
         Partition i has the vertices ``bounds[i]`` to ``bounds[i + 1]``.
     num_vertices, num_edges, num_arcs : int
+    num_rows, num_loops_dropped : int
+        Number of edges that the graph was built from, and of self-loops dropped from these.
+    total_weight : float
+        Sum of the weights of all rows, which no path exceeds; infinite on overflow. Without
+        weights, their number or more.
     directed, weighted : bool
-    multi_edges : str
-        Policy for parallel edges.
+    multi_edges, self_loops : str
     built_layout : {"csr", "csc"}
         The layout that was built first.
     schema : EdgeColumns
-        How vertices are named in edge frames and results; without columns.
-
-    Raises
-    ------
-    GraphError
-        As `Graph`; names the partition of the frame, and counts rows within it.
-    InsufficientMemoryError
-        A partition would not fit on its worker; raised before it is built.
     """
 
     weight_candidates: Sequence[str] = ()  # columns of the edge frame that may be weights
+    bounds: list[int]
+    num_vertices: int
+    num_edges: int
+    num_arcs: int
+    num_rows: int
+    num_loops_dropped: int
+    total_weight: float
+    # How `from_frame` builds the partitions again: its options, and the keys of the frames by rank.
+    _options: BuildOptions
+    _sources: tuple[list[list[int]], Any, Any]
 
-    @release_on_error
     def __init__(
         self,
+        executor: Executor,
+        *,
+        device: str,
+        directed: bool,
+        weighted: bool,
+        multi_edges: MultiEdges,
+        self_loops: SelfLoops,
+        layout: str,
+        schema: EdgeColumns,
+    ) -> None:
+        super().__init__(executor)
+        self._clear()
+        self.device, self.directed, self.weighted = device, directed, weighted
+        self.multi_edges, self.self_loops = multi_edges, self_loops
+        self.built_layout, self.schema = layout, schema
+
+    @classmethod
+    @release_on_error
+    def from_frame(
+        cls,
         edges: Frame,
         source: str | list[str] = "source",
         destination: str | list[str] = "destination",
@@ -95,20 +121,42 @@ class DistributedGraph(DistributedStorage):
         vertices: int | Vertices | None = None,
         layout: str = "csr",
         unweighted_multi_edges: MultiEdges | None = None,
-    ) -> None:
+    ) -> Self:
+        """Build the graph of a Dask frame.
+
+        It uses the active Dask client, or this process if there is none.
+
+        Parameters
+        ----------
+        edges : Dask frame
+            Of pandas or cuDF frames, one row per edge.
+        source, destination, weight, directed, multi_edges, self_loops, vertices
+            As of `Graph`; `vertices` may be a Dask frame, too.
+        layout : {"csr", "csc"}
+            Adjacency to build first: by source or by destination.
+        unweighted_multi_edges : str, optional
+            The policy `multi_edges` for a frame without weights.
+
+        Raises
+        ------
+        GraphError
+            As `Graph`; names the partition of the frame, and counts rows within it.
+        InsufficientMemoryError
+            A partition would not fit on its worker; raised before it is built.
+        """
         check_policies(directed, multi_edges, self_loops)
         endpoints = [*as_list(source), *as_list(destination)]
         weight = choose_weight(weight, list(edges.columns), endpoints)
         if weight is None and unweighted_multi_edges is not None:
             multi_edges = unweighted_multi_edges
         schema = read_columns(edges._meta, source, destination, weight, multi_edges)
-        executor = get_executor()
-        super().__init__(executor)
-        self._clear()
-        self.device = "cpu" if schema.xp is np else "gpu"
-        self.directed, self.weighted = directed, weight is not None or multi_edges == "sum"
-        self.multi_edges, self._self_loops = multi_edges, self_loops
-        labels, vertex_range = schema.labels, None
+        executor, labels = get_executor(), schema.labels
+        graph = cls(
+            executor, device="cpu" if schema.xp is np else "gpu", directed=directed,
+            weighted=weight is not None or multi_edges == "sum", multi_edges=multi_edges,
+            self_loops=self_loops, layout=layout, schema=schema,
+        )  # fmt: skip
+        vertex_range = None
         vertices = check_vertex_range(vertices, len(labels))
         columns = _select_columns(edges, source, destination, weight)
         frames = executor.compute_partitions(columns)
@@ -120,24 +168,25 @@ class DistributedGraph(DistributedStorage):
         elif vertices is not None:
             check_vertices(vertices, len(labels), labels, np)
             extra = [executor.submit(_identity, vertices, name="vertices")]
-        self.built_layout, self._options = layout, BuildOptions(
+        graph._options = BuildOptions(
             source, destination, weight, multi_edges, self_loops, directed, layout, labels,
-            vertex_range, is_on_gpu=self.device == "gpu",
+            vertex_range, is_on_gpu=graph.device == "gpu",
         )  # fmt: skip
-        numbers = _assign(executor.locate(frames), self.num_partitions)
-        infos = self._build(numbers, frames, extra)
+        numbers = _assign(executor.locate(frames), graph.num_partitions)
+        infos = graph._build(numbers, frames, extra)
         # Workers may forget the frames: the scheduler knows how to compute them again.
-        self._sources = numbers, executor.to_keys(frames), executor.to_keys(extra)
+        graph._sources = numbers, executor.to_keys(frames), executor.to_keys(extra)
         info, *_ = infos
-        self.schema, self.bounds, self.num_vertices = info.schema, info.bounds, info.bounds[-1]
-        self._num_rows, self._total_weight = info.num_rows, info.total_weight
-        self._num_dropped = sum(each.num_dropped for each in infos)
-        self.num_arcs = sum(each.num_arcs for each in infos)
-        self.num_edges = sum(each.num_edges for each in infos)
+        graph.schema, graph.bounds, graph.num_vertices = info.schema, info.bounds, info.bounds[-1]
+        graph.num_rows, graph.total_weight = info.num_rows, info.total_weight
+        graph.num_loops_dropped = sum(each.num_dropped for each in infos)
+        graph.num_arcs = sum(each.num_arcs for each in infos)
+        graph.num_edges = sum(each.num_edges for each in infos)
         logger.info(
             "built a graph of %d partitions on the %s: %d vertices, %d edges from %d rows",
-            self.num_partitions, self.device, self.num_vertices, self.num_edges, self._num_rows,
+            graph.num_partitions, graph.device, graph.num_vertices, graph.num_edges, graph.num_rows,
         )  # fmt: skip
+        return graph
 
     def _clear(self) -> None:
         """Initialize the state that depends on partitions."""
@@ -147,6 +196,14 @@ class DistributedGraph(DistributedStorage):
         self._cache: dict[str, Any] = {}
         # Held while partitions or tasks of the graph are created: several calls may need them.
         self._deriving = threading.Lock()
+
+    def without_partitions(self) -> Self:
+        """Return a copy without tasks, which can build the partitions again by `_rebuild`."""
+        graph = type(self).__new__(type(self))  # `copy.copy` would call `__reduce__`
+        vars(graph).update(vars(self))
+        graph._lock = threading.Lock()
+        graph._clear()
+        return graph
 
     def _build(self, numbers: list[list[int]], frames: list, extra: list) -> list[BuildInfo]:
         """Build the partitions from tasks of frames; rank r reads the frames ``numbers[r]``."""
@@ -239,8 +296,8 @@ class DistributedGraph(DistributedStorage):
         labeling, *rows = self._recover(gather)
         return LocalGraph(
             labeling, partitioning.join_rows(rows), self.built_layout, directed=self.directed,
-            weighted=self.weighted, multi_edges=self.multi_edges, self_loops=self._self_loops,
-            num_rows=self._num_rows, num_loops_dropped=self._num_dropped,
+            weighted=self.weighted, multi_edges=self.multi_edges, self_loops=self.self_loops,
+            num_rows=self.num_rows, num_loops_dropped=self.num_loops_dropped,
             num_edges=self.num_edges,
         )  # fmt: skip
 
@@ -272,11 +329,6 @@ class DistributedGraph(DistributedStorage):
         """Whether parallel edges were merged, so that none are left."""
         return self.multi_edges != "keep"
 
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights of all rows, which no path exceeds; infinite on overflow."""
-        return self._total_weight
-
     def layout_nbytes(self, layout: str) -> int:
         """Return the size of a layout that has been built, on all workers, in bytes."""
         return self._nbytes[layout]
@@ -291,9 +343,9 @@ class DistributedGraph(DistributedStorage):
         """Row counts of the build."""
         partitions = self.built_partitions()
         _, [isolates, *_] = self.run(partitioning.count_isolates, partitions, name="report")
-        num_merged = self._num_rows - self._num_dropped - self.num_edges
+        num_merged = self.num_rows - self.num_loops_dropped - self.num_edges
         return BuildReport(
-            self._num_rows, self._num_dropped, num_merged, self.num_edges, self.num_vertices,
+            self.num_rows, self.num_loops_dropped, num_merged, self.num_edges, self.num_vertices,
             isolates, self.nbytes,
         )  # fmt: skip
 
@@ -317,11 +369,12 @@ class DistributedGraph(DistributedStorage):
 def as_distributed(edges: Any, layout: str = "csr", **options: Any) -> DistributedGraph:
     """Return a DistributedGraph as it is; build one from a Dask frame.
 
-    By default, it is directed and has no weights; `options` are those of `DistributedGraph`.
+    By default, it is directed and has no weights; `options` are those of
+    `DistributedGraph.from_frame`.
     """
     if isinstance(edges, DistributedGraph):
         return edges
-    return DistributedGraph(edges, layout=layout, **options)
+    return DistributedGraph.from_frame(edges, layout=layout, **options)
 
 
 def as_undirected(edges: Any) -> DistributedGraph:

@@ -27,8 +27,9 @@ from ..graph.weight_sums import check_out_weights
 from ..progress import Report, reporter
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import as_distributed, create_vertex_frame, finish_frame
+from .graph import as_distributed, create_vertex_frame
 from .partition import Partition
+from .storage import finish_frame
 
 ITERATIONS_PER_LAUNCH = 16  # of a single rank, which needs no exchange in between
 ITERATIONS_PER_REPORT = 16  # of a GPU that runs a fixed number of iterations

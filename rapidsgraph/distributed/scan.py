@@ -48,8 +48,9 @@ from ..validation import check_free_memory
 from .communicator import Communicator
 from .components import join_forests
 from .executor import release_on_error
-from .graph import as_undirected, finish_frame
+from .graph import as_undirected
 from .partition import Partition
+from .storage import finish_frame
 
 
 @release_on_error

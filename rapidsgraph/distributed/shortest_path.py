@@ -24,9 +24,10 @@ from ..graph.vertex_names import Labeling
 from ..progress import Report
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import as_distributed, finish_frame
+from .graph import as_distributed
 from .partition import Partition
 from .replica import get_max_replica_arcs, replicate
+from .storage import finish_frame
 from .traversal import (
     Search,
     Traversal,

@@ -20,9 +20,10 @@ from ..progress import Report
 from .communicator import Communicator
 from .derived_graph import DerivedGraph, DerivedInfo
 from .executor import release_on_error
-from .graph import DistributedGraph, finish_frame
+from .graph import DistributedGraph
 from .partition import Partition, build_partition, choose_bounds, exchange_arcs
 from .replica import get_max_replica_arcs, replicate
+from .storage import finish_frame
 from .traversal import Search, Traversal, check_search_memory, search_whole_graph
 
 

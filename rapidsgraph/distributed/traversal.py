@@ -51,9 +51,10 @@ from ..progress import Report, reporter
 from ..validation import check_free_memory
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import DistributedGraph, as_distributed, create_vertex_frame, finish_frame
+from .graph import DistributedGraph, as_distributed, create_vertex_frame
 from .partition import Partition
 from .replica import WholeGraph, get_max_replica_arcs, replicate
+from .storage import finish_frame
 
 MIN_ARCS = {"cpu": 2**15, "gpu": 2**20}  # of a frontier that are worth a superstep of one level
 NUM_SMALL = 4  # supersteps with small frontiers, after which one takes more and more levels

@@ -6,8 +6,8 @@ that `rapidsgraph.dispatch` registers for Dask frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .. import frames
 from ..errors import GraphError
@@ -24,16 +24,42 @@ from .local_graph import (
     build_graph,
 )
 
-R = TypeVar("R")
+# What properties and methods of `Graph` do with a LocalGraph, by name.
+_LOCAL_METHODS: dict[str, Callable[..., Any]] = {
+    "edges": export.edges,
+    "degrees": degrees.degrees,
+    "neighborhood": subgraph.neighborhood,
+    "reverse": orientation.reverse,
+    "subgraph": subgraph.subgraph,
+    "to_undirected": orientation.to_undirected,
+}
+# Set by `dispatch`, which is above: the builder of graphs from Dask frames, and their methods.
+_build_distributed: Callable[..., Any] | None = None
+_distributed_methods: dict[str, Callable[..., Any]] = {}
 
-# Set by `dispatch`, which is above: the builder of graphs from Dask frames ("build"), and what
-# properties and methods of `Graph` do with these, by name.
-_distributed: dict[str, Callable[..., Any]] = {}
 
+def register_distributed_graph(
+    build: Callable[..., Any], methods: Mapping[str, Callable[..., Any]]
+) -> None:
+    """Register the graphs of Dask frames.
 
-def register_distributed_graph(build: Callable[..., Any], **methods: Callable[..., Any]) -> None:
-    """Register the builder of graphs from Dask frames, and the functions for their methods."""
-    _distributed.update(build=build, **methods)
+    Parameters
+    ----------
+    build : callable
+        Builds one, given the arguments of `Graph`.
+    methods : mapping of str to callable
+        What the methods and properties of `Graph` in `_LOCAL_METHODS` do with one.
+
+    Raises
+    ------
+    ValueError
+        If a method is missing or unknown.
+    """
+    global _build_distributed  # noqa: PLW0603 - set once, on import
+    if difference := methods.keys() ^ _LOCAL_METHODS.keys():
+        raise ValueError(f"methods of Graph that are missing or unknown: {sorted(difference)}")
+    _build_distributed = build
+    _distributed_methods.update(methods)
 
 
 class Graph(StoredGraph):
@@ -118,7 +144,7 @@ class Graph(StoredGraph):
             )
         build: Callable[..., Any] | None = build_graph
         if frames.is_dask(edges):
-            build = _distributed.get("build")
+            build = _build_distributed
         if build is None:
             raise GraphError(
                 "{parameter} is a Dask frame; import rapidsgraph before building its graph",
@@ -166,7 +192,7 @@ class Graph(StoredGraph):
         0      a           c
         1      b           a
         """
-        return self._choose(export.edges)(self._storage)
+        return self._call("edges")
 
     @property
     def degrees(self) -> Frame:
@@ -187,7 +213,7 @@ class Graph(StoredGraph):
         1      b          0           1
         2      c          1           0
         """
-        return self._choose(degrees.degrees)(self._storage)
+        return self._call("degrees")
 
     @property
     def report(self) -> BuildReport:
@@ -242,8 +268,7 @@ class Graph(StoredGraph):
            source  destination
         0       0            1
         """
-        select = self._choose(subgraph.subgraph)
-        return self._from_storage(select(self._storage, vertices))
+        return self._from_storage(self._call("subgraph", vertices))
 
     def neighborhood(self, vertices: Vertices, hops: int = 1) -> Frame:
         """List the vertices that are at most some edges away from given ones.
@@ -288,7 +313,7 @@ class Graph(StoredGraph):
         1       2         1
         2       3         2
         """
-        return self._choose(subgraph.neighborhood)(self._storage, vertices, hops)
+        return self._call("neighborhood", vertices, hops)
 
     def reverse(self) -> Graph:
         """Return the graph of the reversed edges.
@@ -310,7 +335,7 @@ class Graph(StoredGraph):
         """
         if not self.directed:
             return self
-        return self._from_storage(self._choose(orientation.reverse)(self._storage))
+        return self._from_storage(self._call("reverse"))
 
     def to_undirected(self, *, multi_edges: MultiEdges | None = None) -> Graph:
         """Return the undirected graph of the same vertices and edges.
@@ -344,8 +369,7 @@ class Graph(StoredGraph):
         """
         if not self.directed:
             return self
-        convert = self._choose(orientation.to_undirected)
-        return self._from_storage(convert(self._storage, multi_edges))
+        return self._from_storage(self._call("to_undirected", multi_edges))
 
     def to_scipy(self) -> Any:
         """Convert to a SciPy sparse array, the adjacency matrix.
@@ -435,10 +459,11 @@ class Graph(StoredGraph):
         """
         return export.to_igraph(as_local_graph(self))
 
-    def _choose(self, function: Callable[..., R]) -> Callable[..., R]:
-        """Return the function for the storage: one of a LocalGraph, or that of the same name."""
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """Call the function that a method or property runs for this storage."""
         is_local = isinstance(self._storage, LocalGraph)
-        return function if is_local else _distributed[function.__name__]
+        methods = _LOCAL_METHODS if is_local else _distributed_methods
+        return methods[name](self._storage, *arguments)
 
     def __len__(self) -> int:
         return self.num_vertices

@@ -15,8 +15,9 @@ import numpy as np
 
 from .. import device, frames
 from ..distributed.communicator import Communicator
-from ..distributed.graph import DistributedGraph, finish_frame, name_vertices
+from ..distributed.graph import DistributedGraph, name_vertices
 from ..distributed.partition import Partition
+from ..distributed.storage import finish_frame
 from ..errors import GraphError
 from ..frames import Column, Frame
 from ..graph.csr import Adjacency, MultiEdges, row_indices

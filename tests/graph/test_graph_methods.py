@@ -9,7 +9,8 @@ from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import executor
+from rapidsgraph.distributed import executor, orientation
+from rapidsgraph.graph.graph import _distributed_methods, register_distributed_graph
 from rapidsgraph.graph.local_graph import storage_of
 
 by_direction = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
@@ -224,3 +225,13 @@ def test_derived_graphs_check_memory(monkeypatch):
 
 def test_the_length_of_a_graph_is_its_number_of_vertices():
     assert len(build(pandas.DataFrame)) == 45
+
+
+def test_distributed_graphs_have_the_methods_of_local_ones():
+    methods = dict(_distributed_methods)
+    with pytest.raises(ValueError, match=r"missing or unknown: \['compute'\]"):
+        register_distributed_graph(pandas.DataFrame, {**methods, "compute": len})
+    del methods["reverse"]
+    with pytest.raises(ValueError, match=r"missing or unknown: \['reverse'\]"):
+        register_distributed_graph(pandas.DataFrame, methods)
+    assert _distributed_methods["reverse"] is orientation.reverse
