@@ -12,7 +12,6 @@ from ..algorithms.similarity import neighborhoods
 from ..api.neighbor_similarity import neighbor_similarity
 from ..api.triangles import triangle_count
 from ..device import to_host
-from ..graph.csr import row_indices
 from ..graph.local_graph import storage_of
 from .graph import ConvertedGraph
 
@@ -42,7 +41,7 @@ def average_clustering(
 
 
 def transitivity(G: ConvertedGraph) -> float:
-    """Return the share of wedges that are closed; see `networkx.transitivity`."""
+    """Return the fraction of wedges that are closed; see `networkx.transitivity`."""
     counts, degrees = _count_triangles(G), _count_neighbors(G)
     total = int(counts.sum())
     return 2 * total / int((degrees * (degrees - 1)).sum()) if total else 0
@@ -52,8 +51,7 @@ def jaccard_coefficient(
     G: ConvertedGraph, ebunch: Iterable[tuple[Any, Any]] | None = None
 ) -> Iterator[tuple[Any, Any, float]]:
     """Generate pairs and their coefficients; see `networkx.jaccard_coefficient`."""
-    csr = storage_of(G.unweighted).csr
-    if bool((row_indices(csr) == csr.neighbors).any()):
+    if G.has_self_loops:
         raise NotImplementedError("self-loops count in NetworkX")
     pairs = list(ebunch or ())
     for node in (node for pair in pairs for node in pair):

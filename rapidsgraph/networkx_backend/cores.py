@@ -8,15 +8,12 @@ from typing import Any
 import networkx as nx
 
 from ..api.core_number import core_number as find_core_numbers
-from ..graph.csr import row_indices
-from ..graph.local_graph import storage_of
 from .graph import ConvertedGraph
 
 
 def core_number(G: ConvertedGraph) -> dict[Any, int]:
     """Return the core number of each node; see `networkx.core_number`."""
-    adjacency = storage_of(G.unweighted).csr
-    if bool((row_indices(adjacency) == adjacency.neighbors).any()):
+    if G.has_self_loops:
         raise nx.NetworkXNotImplemented(
             "Input graph has self loops which is not permitted; "
             "Consider using G.remove_edges_from(nx.selfloop_edges(G))."

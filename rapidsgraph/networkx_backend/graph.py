@@ -18,7 +18,7 @@ from ..device import Array, ArrayModule
 from ..dispatch import Graph
 from ..errors import GraphError
 from ..graph.build_memory import csr_build_bytes
-from ..graph.csr import Adjacency, offsets_from_sizes
+from ..graph.csr import Adjacency, offsets_from_sizes, row_indices
 from ..graph.local_graph import LocalGraph, build_from_ids
 from ..graph.networkx_edges import NetworkXEdges
 from ..graph.vertex_names import Labeling, VertexNames
@@ -121,6 +121,12 @@ class ConvertedGraph:
     def total_weight(self) -> float:
         """Sum of the weights of all arcs."""
         return self._storage.total_weight
+
+    @cached_property
+    def has_self_loops(self) -> bool:
+        """Whether an edge leads from a node to itself."""
+        adjacency = self._storage.csr
+        return device.count_nonzero(row_indices(adjacency) == adjacency.neighbors) > 0
 
     def _replace_adjacency(self, adjacency: Adjacency, *, weighted: bool) -> LocalGraph:
         """Return a graph of the same vertices with another CSR."""
