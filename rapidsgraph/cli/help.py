@@ -13,7 +13,7 @@ PANELS = {
     "Create a graph": ("generate",),
     "Analyze a graph": (
         "pagerank", "bfs", "sssp", "shortest-path", "components", "core-number",
-        "triangles", "clustering", "label-propagation", "scan",
+        "triangles", "clustering", "similarity", "label-propagation", "scan",
     ),
     "Prepare for later runs": ("layer", "warm"),
 }  # fmt: skip

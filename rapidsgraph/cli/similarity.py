@@ -26,7 +26,13 @@ from .options import (
 )
 
 
-@command(app)
+@command(
+    app,
+    examples=[
+        "similarity debian.parquet --kind cosine --top 3",
+        "similarity debian.parquet --output similarity.csv --verify",
+    ],
+)
 def similarity(
     context: typer.Context,
     edges: EdgesArgument,
@@ -35,7 +41,8 @@ def similarity(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Pairs of vertices, in columns as of the result: source and destination.",
+            help="Pairs of vertices, in columns as of the result: source and destination; by "
+            "default the endpoints of each edge.",
         ),
     ] = None,
     kind: Annotated[
