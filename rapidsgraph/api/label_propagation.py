@@ -59,8 +59,8 @@ def label_propagation(
     -----
     Label propagation was proposed with labels that are updated one after another, in random order,
     and with ties broken at random [1]_. LDBC's variant is synchronous and deterministic [2]_: the
-    result depends on the order of the vertex names only. It does not settle everywhere: the two
-    endpoints of an edge of their own swap their labels in every iteration.
+    result depends on the order of the vertex names only. It need not converge: the endpoints of an
+    isolated edge swap labels in every iteration.
 
     References
     ----------

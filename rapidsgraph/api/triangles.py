@@ -40,7 +40,7 @@ def triangle_count(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
 
     See Also
     --------
-    clustering_coefficient : The share of the pairs of neighbors that are adjacent.
+    clustering_coefficient : The fraction of the pairs of neighbors that are adjacent.
     verify.triangle_count : Check the counts.
 
     Notes

@@ -87,9 +87,8 @@ def normalize_frame(frame: Frame, parameter: str = "edges") -> tuple[str, Frame]
     library = library_name(frame)
     if is_dask(frame):
         raise GraphError(
-            "a Dask frame is for Graph, pagerank, bfs, sssp, connected_components, scan, "
-            "structural_similarity, neighbor_similarity, triangle_count and "
-            "clustering_coefficient; for all else call .compute() on it first",
+            "a Dask frame is for Graph and the algorithms; for all else call .compute() on it "
+            "first",
             parameter=parameter,
             hint="call .compute() on the frame",
         )

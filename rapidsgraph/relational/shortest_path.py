@@ -1,8 +1,8 @@
 """Shortest paths between vertices as frame operations; `algorithms.shortest_path` has the kernels.
 
-After a search of all vertices, paths grow from their targets to the source. A round joins what is
-known of them with the vertex that lies as many steps before each vertex as they are long, so that
-they double in length (pointer jumping).
+After a search of all vertices, paths grow from their targets to the source. A round joins the known
+suffix of each path with the vertex that lies as many steps before each of its vertices as it is
+long, so that it doubles in length (pointer jumping).
 """
 
 from __future__ import annotations

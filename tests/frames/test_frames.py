@@ -359,7 +359,7 @@ def test_an_array_that_cannot_be_written_to():
 def test_what_takes_no_dask_frame_says_what_does():
     edges = FrameMaker("dask-3")({"source": SOURCE, "destination": DESTINATION})
     messages = (
-        (edges, r"a Dask frame is for Graph, .*; .* call \.compute"),
+        (edges, r"a Dask frame is for Graph and the algorithms; .* call \.compute"),
         (rg.Graph(edges), r"the graph is partitioned over a Dask cluster, .*; call graph\.compute"),
     )
     for given, message in messages:
