@@ -1,4 +1,4 @@
-"""What README.md says is printed is what its programs print."""
+"""What README.md says is printed is what its programs print, and what it lists is complete."""
 
 import ast
 import contextlib
@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import rapidsgraph as rg
 from rapidsgraph import device
-
-pytestmark = pytest.mark.slow
+from rapidsgraph.cli.help import PANELS
+from rapidsgraph.dispatch import IMPLEMENTATIONS
+from rapidsgraph.distributed.graph import DistributedGraph
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 BLOCKS = [block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL)]
@@ -31,6 +33,7 @@ def plain(text):
     return re.sub(r"\b(NaN|None)\b|<NA>", "-", text).split()
 
 
+@pytest.mark.slow
 def test_programs_print_what_the_comments_say(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(device.arrays, "gpu_problem", lambda: "this test is without one")
@@ -47,3 +50,24 @@ def test_programs_print_what_the_comments_say(tmp_path, monkeypatch):
     assert compared > 12
     assert (tmp_path / "sweep.svg").read_bytes().startswith(b"<?xml")
     assert (tmp_path / "matrix.png").read_bytes().startswith(b"\x89PNG")
+
+
+def section_of(title):
+    """The text of a section, up to the next one."""
+    return README[README.index(f"\n## {title}\n") :].split("\n## ")[1]
+
+
+def test_every_public_name_is_mentioned():
+    missing = [name for name in rg.__all__ if not re.search(rf"\b{name}\b", README)]
+    assert missing == []
+
+
+def test_lists_of_algorithms_are_complete():
+    """The algorithms that take Dask frames, and the commands that take no stores."""
+    on_dask = {name for name, row in IMPLEMENTATIONS.items() if DistributedGraph in row}
+    listed = re.findall(r"`(\w+)`", section_of("Dask clusters").split(" accept frames of ")[0])
+    assert set(listed) == {"Graph", *on_dask}
+    refused = re.search(r"do not accept stores: (.*?)\.", README, re.DOTALL)[1]
+    commands = set(PANELS["Analyze a graph"])
+    accepted = {"bfs", "pagerank", "shortest-path", "sssp"}
+    assert set(re.findall(r"`([\w-]+)`", refused)) == commands - accepted
