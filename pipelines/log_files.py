@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import rapidsgraph as rg
 from rapidsgraph.frames import missing_column_error
-from rapidsgraph.io.columnar_files import Parquet
 from rapidsgraph.io.inputs import open_input
 from rapidsgraph.io.tables import read_errors
 from rapidsgraph.validation import choose_weight
@@ -65,12 +64,13 @@ def open_log_files(path: str | Path, **columns: str | None) -> LogFiles:
     with open_input(path) as files, read_errors(path):
         if files.format != "parquet":
             raise rg.GraphError(f"{path}: pipelines read Parquet only; convert the file", path=path)
-        file = Parquet(files)
+    paths = [str(each.path) for each in files.files]
     endpoints = [columns.get(end) for end in ("source", "destination")]
-    columns["weight"] = choose_weight(columns.get("weight"), file.names, endpoints)
+    names_of_first = _read_schema(paths[0]).names
+    columns["weight"] = choose_weight(columns.get("weight"), names_of_first, endpoints)
     names = {option: column for option, column in columns.items() if column is not None}
     _check_different(names)
-    types = {each: _column_types(each, names) for each in file.paths}
+    types = {each: _column_types(each, names) for each in paths}
     kinds = {column: _common_kind(types, column) for column in names.values()}
     for option, column in names.items():
         _check_kind(path, option, column, kinds[column])
@@ -87,11 +87,15 @@ def _check_different(columns: dict[str, str]) -> None:
         )
 
 
-def _column_types(path: str, columns: dict[str, str]) -> dict[str, Any]:
+def _read_schema(path: str) -> Any:
     import pyarrow.parquet
 
     with read_errors(Path(path)):
-        schema = pyarrow.parquet.read_schema(path)
+        return pyarrow.parquet.read_schema(path)
+
+
+def _column_types(path: str, columns: dict[str, str]) -> dict[str, Any]:
+    schema = _read_schema(path)
     for option, column in columns.items():
         if column not in schema.names:
             error = missing_column_error(column, schema.names, option)

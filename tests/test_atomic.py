@@ -153,7 +153,7 @@ def test_a_store_is_not_built_over_its_source(tmp_path):
     names = sorted(os.listdir(store))
     with pytest.raises(GraphError, match="s.layers: the edges are read from"):
         columns = {"source": "a", "destination": "b"}
-        rg.LayeredEdgeList.build(store / "edges.npy", 0, store=store, device="cpu", **columns)
+        rg.LayeredEdgeList.build(store / "vertices.arrow", 0, store=store, device="cpu", **columns)
     assert sorted(os.listdir(store)) == names
 
 

@@ -2,15 +2,18 @@
 
 import builtins
 import bz2
+import concurrent.futures
 import errno
 import gzip
 import io
 import lzma
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import pandas as pd
 import pyarrow as pa
@@ -27,6 +30,7 @@ from rapidsgraph.io import (
     read_vertices,
     write_frame,
 )
+from rapidsgraph.io.joined_files import JoinedFiles
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -445,3 +449,59 @@ def test_file_urls_are_paths(put):
     with inputs.open_input(f"file://{path}") as files:
         assert files.local_path == path
     assert columns(read(f"file://{path}")) == {"source": [1], "destination": [2]}
+
+
+class SlowFile(io.BytesIO):
+    """A file of many blocks, whose reads after the first wait for `go_on`, and then take a while."""
+
+    def __init__(self, content):
+        super().__init__(content)
+        self.is_reading, self.go_on, self.num_reads = threading.Event(), threading.Event(), 0
+
+    def read(self, size=-1):
+        self.num_reads += 1
+        if self.num_reads > 1:
+            self.is_reading.set()
+            self.go_on.wait(10)
+            time.sleep(0.1)
+        return super().read(size)
+
+
+def test_joined_files_are_closed_while_a_thread_reads(tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / name).touch()
+    slow = SlowFile(b"1,2\n" * 1000)
+    monkeypatch.setattr("rapidsgraph.io.joined_files.BLOCK_BYTES", 100)
+    monkeypatch.setattr("rapidsgraph.io.text_stream.BLOCK_BYTES", 100)
+    monkeypatch.setattr("rapidsgraph.io.joined_files.open_compressed", lambda *_: slow)
+    files = [inputs.InputFile(tmp_path / name, name, None) for name in "ab"]
+    joined = JoinedFiles(files, [0, 0])
+    with concurrent.futures.ThreadPoolExecutor(1) as reader:
+        block = reader.submit(joined.read, 200)
+        with pytest.raises(KeyError, match="of the caller"), joined:
+            assert slow.is_reading.wait(10)
+            slow.go_on.set()
+            raise KeyError("of the caller")
+        assert len(block.result(10)) == 200  # `close` has waited for it
+    assert slow.closed
+    assert joined.closed
+    assert joined.read(10) == joined.read() == b""
+
+
+def test_an_error_of_a_build_is_not_hidden_by_reading_ahead(tmp_path):
+    """PyArrow reads ahead while the first block is refused."""
+    rows = b"".join(b"%d,%d,1\n" % (i, i * 7919 % 600_011) for i in range(600_000))
+    (tmp_path / "f").mkdir()
+    for name, start in (("a", b"1,2,x\n"), ("b", b""), ("c", b"")):
+        with gzip.open(tmp_path / "f" / f"{name}.csv.gz", "wb", 1) as file:
+            file.write(b"source,destination,weight\n" + start + rows)
+    script = f"""
+import rapidsgraph as rg
+try:
+    rg.LayeredEdgeList.build({str(tmp_path / "f")!r}, 1, store={str(tmp_path / "s")!r}, device="cpu")
+except rg.GraphError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert f"{tmp_path}/f/a.csv.gz, line 2: 'x' in column 'weight' is not a number" in run.stdout
+    assert run.stderr == ""
