@@ -18,6 +18,7 @@ import rapidsgraph as rg
 
 from .. import __version__
 from ..io.formats import Format, split_endings
+from ..io.remote import display_url
 from ..signals import ignore_signals
 from . import (  # noqa: F401
     core_number,
@@ -136,7 +137,7 @@ def demo(
         check_output(output, "edges", None)
         edges = rg.datasets.debian()
         write_output(edges.assign(kind=edges["kind"].astype("str")), output, None)
-        note(f"{len(edges):,} edges in {output}")
+        note(f"{len(edges):,} edges in {display_url(output)}")
         return
     typer.echo("Dependencies of Debian 12: an edge leads from a package to one that it depends on.")
     typer.echo("PageRank is high for packages that many others need, directly or indirectly.\n")
@@ -320,4 +321,4 @@ def _generate(
         frame["destination"] += 1
     write_output(frame, output, output_format)
     ids = ", vertex ids from 1" if is_matrix else ""
-    note(f"{len(frame):,} edges in {output}{ids}")
+    note(f"{len(frame):,} edges in {display_url(output)}{ids}")

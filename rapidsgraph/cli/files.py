@@ -15,7 +15,7 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..io.formats import FORMATS, TEXT_FORMATS, Format, split_endings
 from ..io.inputs import Input, InputFiles, is_local, open_input
-from ..io.remote import is_url
+from ..io.remote import display_url, is_url, strip_file_url
 from ..io.store_folder import enclosing_store
 from .help import GRAPH, OUTPUT
 
@@ -84,16 +84,18 @@ def check_output(
             )
     else:
         name = io.check_writable(output, format=output_format)
-    hint = "try .parquet or .csv"
+    hint, display_name = "try .parquet or .csv", display_url(output)
     if name == "mtx" and content != "edges":
         raise GraphError(
-            f"{output}: Matrix Market files hold edges, not {content}; {hint}",
-            path=output,
+            f"{display_name}: Matrix Market files hold edges, not {content}; {hint}",
+            path=display_name,
             hint=hint,
         )
     if name == "snap" and has_nulls:
         raise GraphError(
-            f"{output}: SNAP text cannot hold missing values; {hint}", path=output, hint=hint
+            f"{display_name}: SNAP text cannot hold missing values; {hint}",
+            path=display_name,
+            hint=hint,
         )
 
 
@@ -109,13 +111,13 @@ def write_output(frame: Frame, output: str, output_format: Format | None) -> Non
 
 def overwrites(output: str, source: str | Path) -> bool:
     """Return whether an output is an input, or would be a file of a folder or glob that is one."""
-    source = str(source)
-    if STREAM in (output, source):
+    output, edges = strip_file_url(output), strip_file_url(str(source))
+    if STREAM in (output, edges):
         return False
-    if is_url(output) or is_url(source):
-        folder = source.rstrip("/") + "/"
-        return output == source or output.startswith(folder) or fnmatch.fnmatch(output, source)
-    path, origin = Path(output).expanduser(), Path(source).expanduser()
+    if is_url(output) or is_url(edges):
+        folder = edges.rstrip("/") + "/"
+        return output == edges or output.startswith(folder) or fnmatch.fnmatch(output, edges)
+    path, origin = Path(output).expanduser(), Path(edges).expanduser()
     if is_same(path, origin):
         return True
     path, origin = Path(os.path.realpath(path)), Path(os.path.realpath(origin))

@@ -22,6 +22,7 @@ from ..errors import GraphError, format_bytes
 from ..graph.csr import MultiEdges
 from ..graph.local_graph import storage_of
 from ..io.inputs import InputFiles
+from ..io.remote import display_url
 from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..validation import DEFAULT_WEIGHT, parse_bytes
@@ -104,13 +105,14 @@ def check_exists(edges: str) -> None:
 def check_has_place(context: typer.Context, edges: str) -> None:
     """Raise an error unless layers can be stored beside EDGES."""
     if not is_file_or_folder(edges):
+        name = display_url(edges)
         hint = (
-            f"build them by `rapidsgraph layer {shlex.quote(edges)} --from VERTEX --output "
-            "FOLDER`, and give that folder"
+            f"build them by `rapidsgraph layer {shlex.quote(name)} --from VERTEX --output FOLDER`, "
+            "and give that folder"
         )
         raise GraphError(
-            f"{edges}: layers are stored beside one local file or folder; {hint}",
-            path=edges,
+            f"{name}: layers are stored beside one local file or folder; {hint}",
+            path=name,
             hint=hint,
         )
     refuse_options(context, ["format"], "layers beside EDGES depend on its ending only")

@@ -25,8 +25,7 @@ def id_type_of(schema: Any, *names: str) -> str:
     """Return ``"integer"`` if all named columns of a schema are integers, else ``"string"``."""
     from pyarrow import types
 
-    dtypes = [schema.field(name).type for name in names]
-    dtypes = [each.value_type if types.is_dictionary(each) else each for each in dtypes]
+    dtypes = [_plain_type(schema.field(name).type) for name in names]
     return "integer" if all(map(types.is_integer, dtypes)) else "string"
 
 
@@ -229,7 +228,11 @@ class ArrowReader:
             if not is_file and file.size() > 8:
                 file.seek(file.size() - 8)
                 if file.read(8) != END_OF_STREAM:  # a truncated stream
-                    raise damaged_error(self.name, "its end is missing")
+                    raise damaged_error(
+                        self.name,
+                        "a stream needs an end-of-stream marker, which its writer adds when it is "
+                        "closed; close it, or write the file format",
+                    )
             file.seek(0)
             fields = [self.schema.names.index(name) for name in columns] or None
             options = pyarrow.ipc.IpcReadOptions(included_fields=fields)
@@ -281,7 +284,8 @@ class ArrowReader:
 def merge_schemas(common: Any, schema: Any, name: Name, first_name: Name) -> Any:
     """Return a schema for a file of `schema` and the files before it, whose schema is `common`.
 
-    Integers of different sizes, and numbers, have a common type.
+    Integers of different sizes, and numbers, have a common type; categories have that of their
+    values.
 
     Raises
     ------
@@ -298,8 +302,12 @@ def merge_schemas(common: Any, schema: Any, name: Name, first_name: Name) -> Any
             f"{', '.join(common.names)}; all files of an input must have the same columns",
             path=name,
         )
+    schemas = [
+        pa.schema([(field.name, _plain_type(field.type)) for field in each])
+        for each in (common, schema)
+    ]
     try:
-        return pa.unify_schemas([common, schema], promote_options="permissive")
+        return pa.unify_schemas(schemas, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         reason = str(error).splitlines()[0]
         raise GraphError(
@@ -307,6 +315,13 @@ def merge_schemas(common: Any, schema: Any, name: Name, first_name: Name) -> Any
             "with the same types",
             path=name,
         ) from error
+
+
+def _plain_type(dtype: Any) -> Any:
+    """Return the type of the values of a dictionary, or another type as it is."""
+    from pyarrow import types
+
+    return dtype.value_type if types.is_dictionary(dtype) else dtype
 
 
 def locate_row(files: InputFiles, counts: Iterable[int], row: int) -> tuple[Name, int]:

@@ -115,7 +115,8 @@ def read_edges(
     ``rg.Graph(rg.read_edges(path), vertices=rg.read_vertices(path))``.
 
     Files of a folder, below it, or of a glob are read in sorted order, as one table. In a folder,
-    names that begin with ``.`` or ``_`` and unknown endings are ignored.
+    files and folders whose names begin with ``.`` or ``_`` are ignored, and unknown endings. A
+    stream of Arrow must have its end-of-stream marker.
 
     Text may be compressed (``.gz``, ``.bz2``, ``.zst``, ``.xz``), an open file too. A URL is
     downloaded, and an open file copied, to a temporary folder (``TMPDIR``) first; URLs require

@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import IO, Any, NamedTuple, get_args
@@ -24,7 +24,6 @@ from ..signals import cleanup_on_signal
 from ..validation import check_path
 from .formats import (
     FORMATS,
-    TEXT_FORMATS,
     Format,
     check_compression,
     check_format,
@@ -32,8 +31,15 @@ from .formats import (
     signature_of,
     split_endings,
 )
-from .remote import BROKEN_URL, MAGIC, RemotePath, display_url, is_url
-from .store_folder import STORE_FILES, is_store_file
+from .remote import (
+    BROKEN_URL,
+    MAGIC,
+    RemotePath,
+    check_storage_options,
+    is_url,
+    strip_file_url,
+)
+from .store_folder import START_BYTES, STORE_FILES, is_store_start
 from .tables import read_errors
 
 COPY_BYTES = 2**20  # of an open file at once
@@ -124,29 +130,22 @@ def open_input(
         yield source
         return
     check_format(format)
-    if storage_options is not None and not is_url(source):
-        raise GraphError(
-            "{parameter} are options of the file system of a URL, and the input is none",
-            parameter="storage_options",
-            value=source,
-            hint="leave storage_options out",
-        )
+    source = strip_file_url(source)
+    check_storage_options(source, storage_options)
     if hasattr(source, "read"):
         with spool_folder() as folder:
-            yield _copy_stream(source, folder, _stream_name(source), format)
-    elif is_url(source) and not str(source).startswith("file://"):
+            yield _copy_stream(source, folder, stream_name(source), format)
+    elif is_url(source):
         remote = RemotePath(str(source), storage_options)
         with spool_folder() as folder:
             yield _download(remote, folder, format)
+    elif _is_stream(path := check_path(source)):
+        with spool_folder() as folder:
+            with read_errors(path), open(path, "rb") as file:
+                files = _copy_stream(file, folder, path, format)
+            yield files
     else:
-        path = check_path(str(source).removeprefix("file://") if is_url(source) else source)
         with read_errors(path):
-            if _is_stream(path):
-                with spool_folder() as folder, open(path, "rb") as file:
-                    files = _copy_stream(file, folder, path, format)
-                    file.close()
-                    yield files
-                return
             files = _find_files(path, format)
         yield files
 
@@ -176,22 +175,60 @@ def _find_files(path: Path, format: Format | None) -> InputFiles:
         _explain_broken_url(path)
     if not stat.S_ISDIR(os.stat(path).st_mode):  # a missing file is reported before its ending
         return _same_format(path, [(path, path)], format, path)
-    files = [
-        each
-        for each in path.rglob("*")
-        if each.name[0] not in "._" and (format or split_endings(each)[0] in FORMATS)
+    files = [os.fspath(each) for each in path.rglob("*") if each.is_file()]
+
+    def read_start(file: str) -> bytes:
+        with open(file, "rb") as content:
+            return content.read(START_BYTES)
+
+    selected = _select_files(path, os.fspath(path), files, format, read_start)
+    return _same_format(path, [(Path(each), Path(each)) for each in selected], format, path)
+
+
+def _select_files(
+    name: Name,
+    folder: str,
+    files: Iterable[str],
+    format: Format | None,
+    read_start: Callable[[str], bytes],
+) -> list[str]:
+    """Return the files of a folder that hold edges, sorted.
+
+    Files and folders within it whose names begin with ``.`` or ``_`` are left out, which are those
+    of editors and unfinished jobs, and the files of layered edge lists.
+
+    Parameters
+    ----------
+    name : Path or str
+        The folder, for messages.
+    folder : str
+        Its path, below which `files` are.
+    files : iterable of str
+    format : str or None
+        Format of all files, whatever their endings are.
+    read_start : callable
+        Returns the first bytes of a file.
+    """
+    tables = []
+    for file in sorted(files):
+        parts = PurePath(os.path.relpath(file, folder)).parts
+        is_hidden = any(part[0] in "._" for part in parts)
+        if not is_hidden and (format or split_endings(file)[0] in FORMATS):
+            tables.append(file)
+    selected = [
+        file
+        for file in tables
+        if PurePath(file).name not in STORE_FILES or not is_store_start(read_start(file))
     ]
-    files = sorted((each for each in files if each.is_file()), key=str)
-    paths = [each for each in files if each.name not in STORE_FILES or not is_store_file(each)]
-    if files and not paths:
+    if tables and not selected:
         raise GraphError(
-            f"{path}: the folder is a layered edge list; open it by rg.LayeredEdgeList.open",
-            path=path,
+            f"{name}: the folder is a layered edge list; open it by rg.LayeredEdgeList.open",
+            path=name,
         )
-    if not paths:
+    if not selected:
         endings = " ".join(FORMATS)
-        raise GraphError(f"{path}: the folder holds no file with edges ({endings})", path=path)
-    return _same_format(path, [(each, each) for each in paths], format, path)
+        raise GraphError(f"{name}: the folder holds no file with edges ({endings})", path=name)
+    return selected
 
 
 def _explain_broken_url(path: Path) -> None:
@@ -250,22 +287,20 @@ def spool_folder() -> Iterator[Path]:
 
 def _download(remote: RemotePath, folder: Path, format: Format | None) -> InputFiles:
     """Download the files that a URL names: one, all of a folder, or those that match a glob."""
-    paths, is_single = remote.list_files()
-    names = [remote.name]
-    if not is_single:
-        names = [display_url(remote.filesystem.unstrip_protocol(path)) for path in paths]
-        both = [
-            (path, name)
-            for path, name in zip(paths, names, strict=True)
-            if PurePath(name).name[0] not in "._" and (format or split_endings(name)[0] in FORMATS)
-        ]
-        if not both:
-            raise GraphError(f"{remote.name}: there is no file with edges", path=remote.name)
-        paths, names = map(list, zip(*sorted(both, key=lambda each: each[1]), strict=True))
+    paths, is_folder = remote.list_files()
+    if is_folder:
+
+        def read_start(path: str) -> bytes:
+            return remote.read_start(path, START_BYTES)
+
+        paths = _select_files(remote.name, remote.path, paths, format, read_start)
+    if not paths:
+        raise GraphError(f"{remote.name}: no file matches", path=remote.name)
+    names = [remote.display(path) for path in paths]
     for name in names if format is None else ():
         format_of(name)  # an unknown ending is reported before the download
     files: list[tuple[Path, Name]] = []
-    with _spool_errors(remote.name, folder):
+    with spool_errors(remote.name, folder):
         for number, (path, name) in enumerate(zip(paths, names, strict=True)):
             target = folder / f"{number:06}"
             remote.download(path, target)
@@ -273,7 +308,8 @@ def _download(remote: RemotePath, folder: Path, format: Format | None) -> InputF
     return _same_format(remote.name, files, format, None)
 
 
-def _stream_name(source: Any) -> Name:
+def stream_name(source: Any) -> Name:
+    """Return the name of an open file for messages: that of its path if it has one."""
     name = getattr(source, "name", None)
     if isinstance(name, (str, Path)):
         return name
@@ -283,9 +319,12 @@ def _stream_name(source: Any) -> Name:
 def _copy_stream(source: Any, folder: Path, name: Name, format: Format | None) -> InputFiles:
     """Copy the rest of a binary or text file; its first bytes show whether it is compressed."""
     path = folder / "stream"
-    with _spool_errors(name, folder), open(path, "wb") as file:
-        while block := source.read(COPY_BYTES):
-            file.write(block.encode() if isinstance(block, str) else block)
+    try:
+        with spool_errors(name, folder), open(path, "wb") as file:
+            while block := source.read(COPY_BYTES):
+                file.write(block.encode() if isinstance(block, str) else block)
+    except io.UnsupportedOperation as error:
+        raise GraphError(f"{name}: the file is not open for reading", path=name) from error
     with open(path, "rb") as file:
         signature = signature_of(file.read(SIGNATURE_BYTES))
     if not os.stat(path).st_size:
@@ -304,24 +343,22 @@ def _copy_stream(source: Any, folder: Path, name: Name, format: Format | None) -
             path=name,
             hint=f"pass {example}",
         )
-    check_compression(name, format, compression if format not in TEXT_FORMATS else None)
+    check_compression(name, format, compression)
     return InputFiles(name, format, [InputFile(path, name, compression)])
 
 
 @contextlib.contextmanager
-def _spool_errors(name: Name, folder: Path) -> Iterator[None]:
-    """Report a full disk while an input is copied."""
+def spool_errors(name: Name, folder: Path) -> Iterator[None]:
+    """Report a full disk while a copy of an input or output is written into a `spool_folder`."""
     try:
         yield
-    except io.UnsupportedOperation as error:
-        raise GraphError(f"{name}: the file is not open for reading", path=name) from error
     except OSError as error:
         if not is_no_space(error):
             raise
         free = format_bytes(shutil.disk_usage(folder).free)
         raise GraphError(
-            f"{name}: {NO_SPACE[error.errno or 0]} while it is copied to {folder.parent}, where "
-            f"{free} are free; set TMPDIR to a folder on another disk",
+            f"{name}: {NO_SPACE[error.errno or 0]} while its copy is written to {folder.parent}, "
+            f"where {free} are free; set TMPDIR to a folder on another disk",
             path=name,
             hint="set TMPDIR to a folder on another disk",
         ) from error

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 
 STORE_FORMAT = "rapidsgraph.LayeredEdgeList"  # in the first bytes of each of these files
+START_BYTES = 2**16
 STORE_FILES = "manifest.json", "vertices.arrow", "layers.arrow", "partitions.arrow", "edges.npy"
 
 
@@ -22,4 +23,9 @@ def enclosing_store(path: Path) -> Path | None:
 def is_store_file(path: Path) -> bool:
     """Return whether a file says that it belongs to a layered edge list, even a damaged one."""
     with open(path, "rb") as file:
-        return STORE_FORMAT.encode() in file.read(2**16)
+        return is_store_start(file.read(START_BYTES))
+
+
+def is_store_start(start: bytes) -> bool:
+    """Return whether the first `START_BYTES` of a file say that it is of a layered edge list."""
+    return STORE_FORMAT.encode() in start

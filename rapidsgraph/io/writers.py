@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,15 +24,19 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..validation import check_path
 from .formats import DELIMITERS, Format, check_format, format_of, open_compressor, split_endings
-from .inputs import Name, spool_folder
-from .remote import RemotePath, display_url, is_url
+from .inputs import Name, spool_errors, spool_folder, stream_name
+from .remote import RemotePath, check_storage_options, display_url, is_url, strip_file_url
 from .store_folder import enclosing_store
 
 BATCH_ROWS = 2**16  # converted to text at once
 
 
 def write_frame(
-    frame: Frame, path: str | os.PathLike[str] | IO[bytes], format: Format | None = None
+    frame: Frame,
+    path: str | os.PathLike[str] | IO[bytes],
+    format: Format | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a frame to a file; an existing file is replaced after the last byte is written.
 
@@ -51,6 +55,8 @@ def write_frame(
         between integers >= 1, which are not changed.
     format : str, optional
         Format instead of that of the ending; an open file needs it.
+    storage_options : mapping, optional
+        Options of the file system of a URL, as in `read_edges`.
 
     Raises
     ------
@@ -58,16 +64,16 @@ def write_frame(
         As in `check_writable`; the format cannot hold a value; or the disk is full, with the number
         of bytes needed.
     """
-    if isinstance(path, (str, os.PathLike)):
-        name: Name = display_url(path) if is_url(path) else check_path(path)
-        format, compression = check_writable(path, format=format), split_endings(name)[1]
+    path = strip_file_url(path)
+    name: Name
+    check_storage_options(path, storage_options)
+    if hasattr(path, "write"):
+        name, compression = stream_name(path), None
+        format = _check_stream(path, name, format)
     else:
-        name, compression = str(getattr(path, "name", type(path).__name__)), None
-        check_format(format)
-        if format is None:
-            raise GraphError(
-                f"{name}: pass the {{parameter}} of an open file", parameter="format", path=name
-            )
+        name = display_url(path) if is_url(path) else check_path(path)
+        format = check_writable(path, format=format, storage_options=storage_options)
+        compression = split_endings(name)[1]
     import pyarrow as pa
 
     def write(file: Any) -> None:
@@ -75,12 +81,13 @@ def write_frame(
 
     try:
         table = _to_arrow(frame)
-        if not isinstance(path, (str, os.PathLike)):
+        if hasattr(path, "write"):
             write(path)
         elif is_url(path):
-            remote = RemotePath(str(path))
+            remote = RemotePath(str(path), storage_options)
             with spool_folder() as folder:
-                save_atomically(folder / "result", write)
+                with spool_errors(name, folder), open(folder / "result", "wb") as file:
+                    write(file)
                 remote.upload(folder / "result")
         else:
             save_atomically(check_path(path), write)
@@ -94,11 +101,35 @@ def write_frame(
         ) from error
 
 
+def _check_stream(file: Any, name: Name, format: Format | None) -> Format:
+    """Return `format`; GraphError unless it is given, and a file is binary and open for writing."""
+    if hasattr(file, "writable") and not file.writable():
+        raise GraphError(f"{name}: the file is not open for writing", parameter="path", path=name)
+    if hasattr(file, "encoding"):
+        raise GraphError(
+            f"{name}: it is a text file; open it in binary mode, as by open(path, 'wb') or "
+            "io.BytesIO()",
+            parameter="path",
+            path=name,
+            hint="open it in binary mode",
+        )
+    check_format(format)
+    if format is None:
+        raise GraphError(
+            f"{name}: pass the {{parameter}} of an open file, such as format='csv'",
+            parameter="format",
+            path=name,
+            hint="pass format='csv'",
+        )
+    return format
+
+
 def check_writable(
     path: str | os.PathLike[str],
     endings: Sequence[str] | None = None,
     *,
     format: Format | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """Check that a file can be written, before its contents are computed.
 
@@ -110,6 +141,8 @@ def check_writable(
         Allowed endings; by default those of `write_frame`.
     format : str, optional
         Format, whatever the ending is.
+    storage_options : mapping, optional
+        Options of the file system of a URL.
 
     Returns
     -------
@@ -124,9 +157,12 @@ def check_writable(
         ``/dev/stdout``, a FIFO, a socket.
     """
     check_format(format)
-    if endings is None and is_url(path):
-        RemotePath(str(path))
-        return format or format_of(display_url(str(path)))
+    if endings is None:
+        path = strip_file_url(path)
+        check_storage_options(path, storage_options)
+        if is_url(path):
+            RemotePath(str(path), storage_options)
+            return format or format_of(display_url(path))
     file_path = check_path(path)
     folder = resolve_destination(file_path).parent
     check_regular_file(file_path)
@@ -318,7 +354,7 @@ def _write_json(table: Any, file: Any, path: Name, format: Format) -> None:
         for position, (key, column) in enumerate(zip(keys, batch.columns, strict=True)):
             if pa.types.is_floating(column.type):
                 column = pc.if_else(pc.is_finite(column), column, None)
-            if not pa.types.is_primitive(column.type):  # text
+            elif not pa.types.is_boolean(column.type) and not pa.types.is_integer(column.type):
                 values = column.cast(text).to_pylist()
                 quoted = [
                     None if value is None else json.dumps(value, ensure_ascii=False)

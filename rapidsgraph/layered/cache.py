@@ -20,6 +20,7 @@ from ..frames import Vertices
 from ..graph.local_graph import check_policies
 from ..io.edge_files import choose_weight_column
 from ..io.inputs import Input, InputFiles, is_local, open_input
+from ..io.remote import display_url
 from ..io.tables import read_errors
 from ..progress import Progress, reporter
 from ..validation import DEFAULT_WEIGHT, GRAPH_CALLS, check_path, parse_bytes
@@ -81,9 +82,10 @@ def build_from_file(
     """
     if store is None:
         raise GraphError(
-            f"{path}: store is missing, the folder for the layered edge list of a file",
+            f"{display_url(path)}: store is missing, the folder for the layered edge list of a "
+            "file",
             parameter="store",
-            path=path,
+            path=display_url(path),
             hint="pass store=folder",
         )
     choose(device)
@@ -144,9 +146,9 @@ def not_local_error(path: Any) -> GraphError:
     """Return the error for an input that has no place beside it for a store."""
     hint = "build a store in a folder by rg.LayeredEdgeList.build(path, root, store=folder)"
     return GraphError(
-        f"{path}: a store is cached beside one local file or folder, and this is a URL, a glob or "
-        f"an open file; {hint}",
-        path=path,
+        f"{display_url(path)}: a store is cached beside one local file or folder, and this is a "
+        f"URL, a glob or an open file; {hint}",
+        path=display_url(path),
         hint=hint,
     )
 

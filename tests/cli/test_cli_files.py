@@ -115,6 +115,8 @@ def test_mistakes(edges, monkeypatch, arguments, code, message):
         ("out.csv", "*.csv", True),
         ("out.png", "*", False),
         ("d/out.csv", "*.pq", False),
+        ("file:///d/a%20b.csv", "/d/a b.csv", True),
+        ("/d/a.csv", "file:///d/*.csv", True),
     ],
 )
 def test_what_an_output_overwrites(tmp_path, monkeypatch, output, source, expected):

@@ -58,6 +58,14 @@ def test_categories_decimals_and_indexes_of_parquet(tmp_path):
     assert read_edge_metadata(tmp_path / "a.parquet") == (3, "string", None)
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_categories_in_some_files_only(tmp_path, ending):
+    write_frame(pd.DataFrame(NAMED), tmp_path / f"a{ending}")
+    write_frame(pd.DataFrame(NAMED).astype("category"), tmp_path / f"b{ending}")
+    write_frame(pd.DataFrame(NAMED).astype({"source": "category"}), tmp_path / f"c{ending}")
+    assert columns(read(tmp_path)) == {name: 3 * values for name, values in NAMED.items()}
+
+
 def test_small_integers_stay_small(tmp_path):
     pd.DataFrame({"source": [1], "destination": [2]}).astype("int32").to_parquet(tmp_path / "a.pq")
     assert read(tmp_path / "a.pq")["source"].dtype == "int32"

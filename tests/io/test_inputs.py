@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 
 import pandas as pd
 import pyarrow as pa
@@ -29,8 +30,10 @@ from rapidsgraph.io import (
     read_vertex_values,
     read_vertices,
     write_frame,
+    writers,
 )
 from rapidsgraph.io.joined_files import JoinedFiles
+from rapidsgraph.io.remote import display_url
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -351,7 +354,7 @@ def test_a_full_disk_while_a_stream_is_copied(monkeypatch):
         def read(self, size=-1):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(GraphError, match=r"the disk is full while it is copied.*set TMPDIR"):
+    with pytest.raises(GraphError, match=r"the disk is full while its copy is written.*set TMPDIR"):
         read(Full(), format="csv")
 
 
@@ -359,6 +362,48 @@ def test_format_of_a_file_with_another_ending(put):
     assert columns(read(put("a.dat", "1 2\n"), format="snap"))["source"] == [1]
     with pytest.raises(GraphError, match="the ending '.dat' is not known"):
         read(put("a.dat", "1 2\n"))
+
+
+def test_errors_of_the_caller_of_a_fifo_are_not_of_the_file(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    writer = threading.Thread(target=(tmp_path / "a.csv").write_text, args=["1,2\n"], daemon=True)
+    writer.start()
+    with pytest.raises(KeyError, match="mine"), inputs.open_input(tmp_path / "a.csv"):
+        raise KeyError("mine")
+
+
+def test_a_stream_without_end_marker_says_what_to_do(tmp_path):
+    table = pa.table(EDGES)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    (tmp_path / "a.arrow").write_bytes(sink.getvalue().to_pybytes()[:-8])
+    with pytest.raises(
+        GraphError, match="end-of-stream marker, which its writer adds when it is c"
+    ):
+        read(tmp_path / "a.arrow")
+
+
+def test_open_files_for_output():
+    frame = pd.DataFrame({"source": ["a"], "destination": ["b"]})
+    binary = io.BytesIO()
+    write_frame(frame, binary, "csv")
+    assert binary.getvalue() == b"source,destination\na,b\n"
+    for file in (io.StringIO(), io.TextIOWrapper(binary)):
+        with pytest.raises(GraphError, match="it is a text file; open it in binary mode"):
+            write_frame(frame, file, "csv")
+    with pytest.raises(GraphError, match="pass the format of an open file, such as format='csv'"):
+        write_frame(frame, binary)
+    with pytest.raises(GraphError, match="path is 7; it must be"):
+        write_frame(frame, 7)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow", "mtx"])
+def test_a_file_that_is_not_open_for_writing(put, format):
+    frame = pd.DataFrame({"source": [1], "destination": [2]})
+    message = r"a\.csv: the file is not open for writing"
+    with open(put("a.csv", ""), "rb") as file, pytest.raises(GraphError, match=message):
+        write_frame(frame, file, format)
 
 
 # URLs
@@ -382,7 +427,7 @@ def test_errors_of_urls(memory, tmp_path):
         read("memory://d")
     with pytest.raises(GraphError, match=r"^memory://d/c\.csv: there is no such file"):
         read("memory://d/c.csv")
-    with pytest.raises(GraphError, match=r"^memory://d/\*\.pq: there is no file with edges"):
+    with pytest.raises(GraphError, match=r"^memory://d/\*\.pq: no file matches"):
         read("memory://d/*.pq")
     with pytest.raises(GraphError, match="the ending '.xls' is not known"):
         write_frame(pd.DataFrame(EDGES), "memory://d/a.xls")
@@ -413,8 +458,8 @@ def test_errors_of_a_file_system(memory, monkeypatch):
     memory.pipe("/a.csv", b"1,2\n")
     for error, message in (
         (PermissionError("403"), "there is no permission to read it"),
-        (RuntimeError("no credentials\nsecond line"), r"it could not be read \(no credentials\)"),
-        (OSError(errno.ENOSPC, "full"), "the disk is full while it is copied"),
+        (RuntimeError("no credentials\nsecond line"), r"cannot read it \(no credentials\)"),
+        (OSError(errno.ENOSPC, "full"), "the disk is full while its copy is written"),
     ):
 
         def fail(*_given, error=error, **_options):
@@ -444,15 +489,118 @@ def test_a_layered_edge_list_of_a_url(memory, tmp_path):
     assert layered.num_edges == 2
 
 
-def test_file_urls_are_paths(put):
-    path = put("a.csv", "1,2\n")
-    with inputs.open_input(f"file://{path}") as files:
-        assert files.local_path == path
-    assert columns(read(f"file://{path}")) == {"source": [1], "destination": [2]}
+@pytest.mark.parametrize("prefix", ["file://", "FILE://localhost", "local://"])
+def test_file_urls_are_paths(put, tmp_path, monkeypatch, prefix):
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    path = put("a é%.csv", "1,2\n")
+    for quoted in (urllib.parse.quote(str(path)), str(path).replace("%", "%25")):
+        with inputs.open_input(f"{prefix}{quoted}") as files:
+            assert files.local_path == path
+        assert columns(read(f"{prefix}{quoted}")) == {"source": [1], "destination": [2]}
+    write_frame(pd.DataFrame(EDGES), f"{prefix}{urllib.parse.quote(str(path))}")
+    assert columns(read(path)) == EDGES
+    rg.LayeredEdgeList.build(pd.DataFrame(EDGES), "a").save(tmp_path / "s")
+    with pytest.raises(GraphError, match="is a layered edge list, which another file would damage"):
+        write_frame(pd.DataFrame(EDGES), f"{prefix}{tmp_path}/s/a.csv")
+    with pytest.raises(GraphError, match="storage_options are options of the file system of a URL"):
+        write_frame(pd.DataFrame(EDGES), f"{prefix}{tmp_path}/b.csv", storage_options={})
+
+
+LEFTOVERS = ["_temporary/b.csv", ".ipynb_checkpoints/a-checkpoint.csv", "x/_tmp/c.csv", "_d.csv"]
+
+
+def test_hidden_folders_are_left_out(tmp_path, memory, monkeypatch):
+    root = tmp_path / "_f" / ".g"
+    for name in ["a.csv", "x/z.csv", *LEFTOVERS]:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("1,2\n")
+        memory.pipe(f"/_f/.g/{name}", b"1,2\n")
+    (root / ".hidden.csv").write_text("3,4\n")
+    monkeypatch.chdir(root)
+    for folder in (root, f"{root}/", f"{root}/x/..", ".", "memory://_f/.g", "memory://_f/.g/"):
+        with inputs.open_input(folder) as files:
+            names = [str(each.name) for each in files.files]
+        assert len(names) == 2
+        assert names[0].endswith("a.csv")
+        assert names[1].endswith("x/z.csv")
+
+
+def test_layered_edge_lists_behind_urls_are_no_edges(memory, tmp_path):
+    rg.LayeredEdgeList.build(pd.DataFrame(EDGES), "a").save(tmp_path / "s")
+    for path in (tmp_path / "s").iterdir():
+        memory.pipe(f"/d/s.layers/{path.name}", path.read_bytes())
+    with pytest.raises(GraphError, match=r"s\.layers: the folder is a layered edge list"):
+        read("memory://d/s.layers")
+    memory.pipe("/d/a.csv", b"1,2\n")
+    assert columns(read("memory://d")) == {"source": [1], "destination": [2]}
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://u:p@ss@h/a.csv?sig=SECRET", "https://h/a.csv"),
+        ("simplecache::https://h/a.csv?sig=SECRET::x", "simplecache::https://h/a.csv"),
+        ("zip://b?.csv::https://h/a.zip?sig=SECRET", "zip://b?.csv::https://h/a.zip"),
+        (
+            "zip://b.csv::https://h/a.zip?k=SECRET::file://x",
+            "zip://b.csv::https://h/a.zip::file://x",
+        ),
+        ("memory://d/a?.csv", "memory://d/a?.csv"),
+    ],
+)
+def test_names_of_urls_hold_no_secrets(url, name):
+    assert display_url(url) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "403, message='Forbidden', url='https://h/a.csv?sig=SECRET&x=1'",
+        "HTTPSConnectionPool(host='h', port=443): Max retries exceeded with url: /a.csv?sig=SECRET",
+        "cannot open ftp://name:SECRET@host/a.csv",
+        "<https://h/a.csv?SECRET=>",
+    ],
+)
+@pytest.mark.parametrize("error", [OSError, PermissionError, ValueError])
+def test_errors_of_clients_hold_no_secrets(memory, monkeypatch, text, error):
+    memory.pipe("/a.csv", b"1,2\n")
+
+    def fail(*_given, **_options):
+        raise error(text)
+
+    monkeypatch.setattr(type(memory), "get_file", fail)
+    with pytest.raises(GraphError, match="a.csv") as caught:
+        read("memory://a.csv")
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [AttributeError, TypeError])
+def test_programming_errors_of_a_file_system_are_not_hidden(memory, monkeypatch, error):
+    memory.pipe("/a.csv", b"1,2\n")
+
+    def fail(*_given, **_options):
+        raise error("bug")
+
+    monkeypatch.setattr(type(memory), "get_file", fail)
+    with pytest.raises(error, match="bug"):
+        read("memory://a.csv")
+
+
+def test_a_full_disk_while_a_url_is_written(memory, monkeypatch):
+    def write(*_given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(writers.WRITERS, "csv", write)
+    with pytest.raises(GraphError, match=r"^memory://a\.csv: the disk is full while .*TMPDIR"):
+        write_frame(pd.DataFrame(EDGES), "memory://a.csv")
+    monkeypatch.undo()
+    monkeypatch.setattr(type(memory), "put_file", write)
+    with pytest.raises(GraphError, match=r"^memory://a\.csv: the file system cannot write it"):
+        write_frame(pd.DataFrame(EDGES), "memory://a.csv")
 
 
 class SlowFile(io.BytesIO):
-    """A file of many blocks, whose reads after the first wait for `go_on`, and then take a while."""
+    """A file of many blocks, whose reads after the first wait for `go_on` and take a while."""
 
     def __init__(self, content):
         super().__init__(content)
@@ -498,7 +646,7 @@ def test_an_error_of_a_build_is_not_hidden_by_reading_ahead(tmp_path):
     script = f"""
 import rapidsgraph as rg
 try:
-    rg.LayeredEdgeList.build({str(tmp_path / "f")!r}, 1, store={str(tmp_path / "s")!r}, device="cpu")
+    rg.LayeredEdgeList.build({str(tmp_path / "f")!r}, 1, store={str(tmp_path / "s")!r})
 except rg.GraphError as error:
     print(error)
 """

@@ -1,9 +1,13 @@
 """JSON Lines: the rules of types are those of CSV, and errors name the line."""
 
+import datetime
+import decimal
+import io
 import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import rapidsgraph as rg
@@ -125,6 +129,22 @@ def test_what_is_written(tmp_path):
         {"vertex": "ä", "distance": None, "hops": 3},
     ]
     assert lines[0] == '{"vertex": "a\\"b", "distance": 0.3333333333333333, "hops": 1}'
+
+
+def test_temporal_columns_are_quoted():
+    table = pa.table({
+        "day": [datetime.date(2026, 1, 2), None], "at": [datetime.datetime(2026, 1, 2, 3), None],
+        "time": [datetime.time(3), None], "n": [1, None], "x": [0.5, None], "b": [True, None],
+        "d": [decimal.Decimal("1.50"), None], "none": pa.nulls(2),
+    })  # fmt: skip
+    file = io.BytesIO()
+    write_frame(table, file, "jsonl")
+    first, second = map(json.loads, file.getvalue().splitlines())
+    assert first == {
+        "day": "2026-01-02", "at": "2026-01-02 03:00:00.000000", "time": "03:00:00.000000", "n": 1,
+        "x": 0.5, "b": True, "d": "1.50", "none": None,
+    }  # fmt: skip
+    assert second == dict.fromkeys(first)
 
 
 def test_a_streamed_build(tmp_path, put):
