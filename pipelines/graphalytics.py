@@ -33,9 +33,9 @@ import pandas as pd
 import typer
 
 import rapidsgraph as rg
-from rapidsgraph import device
 from rapidsgraph.atomic import replacing_folder
 from rapidsgraph.cli.app import command, print_rows
+from rapidsgraph.device import Device
 from rapidsgraph.io.writers import resolve_destination
 
 UNREACHED = 2**63 - 1  # distance of BFS
@@ -103,19 +103,55 @@ def read_properties(path: Path) -> Properties:
     return properties
 
 
-def read_table(path: Path, names: Sequence[str], types: dict[str, Any]) -> pd.DataFrame:
-    """Read columns that are separated by spaces, without a header."""
-    from pyarrow import ArrowInvalid, csv
+def read_edges(properties: Properties, device: Device) -> Any:
+    """Read the edges of a graph: columns `source`, `destination` and, with weights, `weight`."""
+    path, weight = properties.edges, "weight" if properties.has_weights else None
+    edges = rg.read_edges(path, weight=weight, format="snap", device=device)
+    if weight is not None and weight not in edges.columns:
+        raise rg.GraphError(
+            f"{path}: there is no third column, but {properties.name} has weights by its property "
+            "edge-properties.names",
+            path=path,
+            column=weight,
+        )
+    check_ids(edges, ["source", "destination"], path)
+    return edges
 
-    try:
-        return csv.read_csv(
-            path,
-            read_options=csv.ReadOptions(column_names=names),
-            parse_options=csv.ParseOptions(delimiter=" "),
-            convert_options=csv.ConvertOptions(column_types=types),
-        ).to_pandas()
-    except ArrowInvalid as error:
-        raise rg.GraphError(f"{path}: {error}", path=path) from error
+
+def read_vertices(path: Path, device: Device) -> Any:
+    """Read the vertices of a graph: column `vertex`."""
+    vertices = rg.read_vertices(path, format="snap", device=device)
+    check_ids(vertices, ["vertex"], path)
+    return vertices
+
+
+def read_reference(path: Path) -> pd.DataFrame:
+    """Read a result: columns `vertex`, and `value` as text."""
+    rows = rg.read_vertices(
+        path, names=["vertex", "value"], text_columns=["value"], format="snap", device="cpu"
+    )
+    check_ids(rows, ["vertex"], path)
+    return rows
+
+
+def check_ids(rows: Any, columns: Sequence[str], path: Path) -> None:
+    """Raise GraphError unless vertex names are integers; all are text if one is not."""
+    for column in columns:
+        names = rows[column]
+        if names.dtype.kind == "i":
+            continue
+        names = names.to_pandas() if hasattr(names, "to_pandas") else names
+        is_integer = names.astype(str).str.fullmatch("[+-]?[0-9]{1,18}").to_numpy(bool)
+        if is_integer.all():
+            continue
+        row = int(is_integer.argmin())
+        raise rg.GraphError(
+            f"{path}: {column} {names[row]!r} in row {row} is not an integer of 64 bits",
+            path=path,
+            row=row,
+            column=column,
+            value=names[row],
+        )
 
 
 class Workload:
@@ -123,15 +159,9 @@ class Workload:
 
     def __init__(self, properties: Properties, engine: Engine) -> None:
         self.properties, self.method = properties, "frames" if engine == Engine.frames else "auto"
-        columns = ["source", "destination", *(["weight"] if properties.has_weights else [])]
-        types = {"source": "int64", "destination": "int64", "weight": "float64"}
-        self._edges: Any = read_table(properties.edges, columns, types)
-        self._vertices: Any = read_table(properties.vertices, ["vertex"], {"vertex": "int64"})
-        if engine == Engine.gpu:
-            device.choose("gpu")
-            import cudf
-
-            self._edges, self._vertices = map(cudf.from_pandas, (self._edges, self._vertices))
+        device: Device = "gpu" if engine == Engine.gpu else "cpu"
+        self._edges = read_edges(properties, device)
+        self._vertices = read_vertices(properties.vertices, device)
         if engine == Engine.dask:
             import dask.dataframe
             from distributed import get_client
@@ -256,8 +286,7 @@ def write_result(result: pd.DataFrame, path: Path) -> None:
 
 def validate(name: TaskName, result: pd.DataFrame, path: Path) -> None:
     """Raise VerificationError unless a result matches the reference in a file."""
-    reference = read_table(path, ["vertex", "value"], {"vertex": "int64", "value": "string"})
-    reference = reference.sort_values("vertex", ignore_index=True)
+    reference = read_reference(path).sort_values("vertex", ignore_index=True)
     result = result.sort_values("vertex", ignore_index=True)
     if not np.array_equal(reference["vertex"], result["vertex"]):
         raise rg.VerificationError(f"{name}: the vertices are not those of {path}")

@@ -192,8 +192,18 @@ def test_wrong_inputs(example, tmp_path):
     example.write_text(text.replace("bfs.source-vertex", "bfs.root"))
     assert "have no bfs.source-vertex" in run(example, "--task", "BFS", code=1).stderr
     example.write_text(text)
-    (tmp_path / f"{example.stem}.e").write_text("1 2 0.5\n1 x 0.5\n")
-    assert f"{example.stem}.e: " in run(example, code=1).stderr
+    edges, vertices = (tmp_path / f"{example.stem}.{ending}" for ending in "ev")
+    for content, message in (
+        ("1 2 0.5\n1 x 0.5\n", "e: destination 'x' in row 1 is not an integer"),
+        ("1 2 0.5\n1 2 y\n", "e, line 2: "),
+        ("1 2 0.5\n1 2\n", "e, line 2: the number of fields is 2, not 3"),
+        ("1 2\n", "e: there is no third column"),
+    ):
+        edges.write_text(content)
+        assert f"{example.stem}.{message}" in run(example, code=1).stderr
+    edges.write_text("1 2 0.5\n")
+    vertices.write_text("1\n2 3\n")
+    assert f"{example.stem}.v, line 2: " in run(example, code=1).stderr
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "mine").touch()
     assert "there are files already" in run(example, code=1).stderr
