@@ -19,9 +19,11 @@ import rapidsgraph as rg
 from pipelines.benchmarks.answers import result_arrays
 from pipelines.benchmarks.layered_streaming import CALLS, memory_limit, open_store
 from rapidsgraph import device, generate
-from rapidsgraph.algorithms import similarity
+from rapidsgraph.algorithms import similarity, triangles
+from rapidsgraph.algorithms.neighbor_similarity import KINDS, Kind
 from rapidsgraph.algorithms.scan import ROLES
 from rapidsgraph.device.arrays import Array
+from rapidsgraph.distributed.core_number import find_core_numbers
 from rapidsgraph.distributed.host import HostCommunicator
 from rapidsgraph.distributed.partition import Partition, group_by_owner
 from rapidsgraph.distributed.traversal import Search, Traversal
@@ -178,6 +180,32 @@ def run_cores_and_labels() -> None:
             compare(columns, lambda edges: rg.label_propagation(build_graph(edges, **policies)))  # noqa: B023
 
 
+def run_triangles() -> None:
+    """Run triangles, coefficients, and similarities of edges and of pairs."""
+    most = triangles.MAX_BLOCK_TABLE_SIZE
+    for columns in clustering_inputs().values():
+        for slots in (most, 64):  # in small tables long lists have several parts
+            triangles.MAX_BLOCK_TABLE_SIZE = slots
+            compare(columns, rg.triangle_count)
+            for policies in ({}, {"directed": False}, {"multi_edges": "keep"}):
+                compare(columns, partial(compute_coefficients, **policies))
+        triangles.MAX_BLOCK_TABLE_SIZE = most
+        for kind in KINDS:
+            compare(columns, partial(rg.neighbor_similarity, kind=kind))
+            compare(columns, partial(compare_pairs, kind=kind))
+
+
+def compute_coefficients(columns: Columns, **policies: Any) -> Columns:
+    """Return the clustering coefficients of a graph with these policies."""
+    return rg.clustering_coefficient(build_graph(columns, **policies))
+
+
+def compare_pairs(columns: Columns, kind: Kind) -> Columns:
+    """Return the similarity of pairs of a source and a destination of different edges."""
+    pairs = {"source": columns["source"][:5000], "destination": columns["destination"][-5000:]}
+    return rg.neighbor_similarity(columns, pairs, kind=kind)
+
+
 def run_clustering() -> None:
     """Run similarities by both methods and table sizes, SCAN, an index, and SSCA#2."""
     import cupy
@@ -213,7 +241,7 @@ def role_codes(answer: Any) -> Columns:
 
 
 def run_distributed() -> None:
-    """Distribute arcs among ranks, and search partitions in supersteps."""
+    """Distribute arcs among ranks, search partitions in supersteps, and peel them in rounds."""
     inputs = search_inputs()
     for directed, num_ranks in ((True, 3), (False, 2)):
         arcs = partial(arcs_by_owner, directed=directed, num_ranks=num_ranks)
@@ -223,6 +251,8 @@ def run_distributed() -> None:
         for layout in ("csr", "csc"):
             options = {"start": start, "weight": weight, "layout": layout}
             compare(columns, partial(search_in_supersteps, **options))
+    for columns in clustering_inputs().values():
+        compare(columns, peel_in_rounds)
 
 
 def arcs_by_owner(columns: Columns, directed: bool, num_ranks: int) -> Columns:
@@ -249,20 +279,43 @@ def search_in_supersteps(columns: Columns, start: int, weight: str | None, layou
     bounds, ids = (0, num_vertices // 2, num_vertices), graph.xp.asarray([start], np.int32)
     search = Search(is_weighted, is_weighted, True, np.inf, False, 0)
 
-    def run_rank(rank: int, connections: list[socket.socket | None]) -> Columns:
-        own, communicator = slice(*bounds[rank : rank + 2]), HostCommunicator(rank, connections)
+    def search_rank(communicator: HostCommunicator) -> Columns:
+        own = slice(*bounds[communicator.rank : communicator.rank + 2])
+        rows = select_rows(csr, own, is_weighted)
+        columns = None if csc is None else select_rows(csc, own, is_weighted)
+        traversal = Traversal(communicator, rows, columns, bounds, search)
+        traversal.find_distances(ids, lambda step, text: None)
+        distances = communicator.all_gather(traversal.distances[own])
+        predecessors = traversal.find_predecessors(ids, distances)
+        return {"distance": distances, "predecessor": communicator.all_gather(predecessors)}
+
+    return run_two_ranks(search_rank)
+
+
+def peel_in_rounds(columns: Columns) -> Columns:
+    """Return the core numbers that two ranks compute, which are threads."""
+    graph = build_graph(columns, directed=False)
+    adjacency, middle = similarity.neighborhoods(graph), graph.num_vertices // 2
+
+    def peel_rank(communicator: HostCommunicator) -> Columns:
+        own = (slice(0, middle), slice(middle, graph.num_vertices))[communicator.rank]
+        cores = find_core_numbers(communicator, select_rows(adjacency, own, False))
+        return {"core": communicator.all_gather(cores[own])}
+
+    return run_two_ranks(peel_rank)
+
+
+def run_two_ranks(run_rank: Callable[[HostCommunicator], Columns]) -> Columns:
+    """Return the result of rank 0 of two threads."""
+
+    def serve(rank: int, connections: list[socket.socket | None]) -> Columns:
+        communicator = HostCommunicator(rank, connections)
         with communicator.serve(1):
-            rows = select_rows(csr, own, is_weighted)
-            columns = None if csc is None else select_rows(csc, own, is_weighted)
-            traversal = Traversal(communicator, rows, columns, bounds, search)
-            traversal.find_distances(ids, lambda step, text: None)
-            distances = communicator.all_gather(traversal.distances[own])
-            predecessors = traversal.find_predecessors(ids, distances)
-            return {"distance": distances, "predecessor": communicator.all_gather(predecessors)}
+            return run_rank(communicator)
 
     first, second = socket.socketpair()
     with first, second, ThreadPoolExecutor(2) as threads:
-        result, _ = threads.map(run_rank, range(2), ([None, first], [second, None]))
+        result, _ = threads.map(serve, range(2), ([None, first], [second, None]))
     return result
 
 
@@ -330,6 +383,7 @@ WORKLOADS = {
     "components": run_components,
     "clusters": run_clustering,
     "cores and labels": run_cores_and_labels,
+    "triangles": run_triangles,
     "distributed": run_distributed,
     "layers-hub": partial(run_layered, "hub"),
     "layers-free": partial(run_layered, "no weight"),

@@ -715,3 +715,14 @@ def test_sanitizer_searches_partitions(weight, layout):
     np.testing.assert_array_equal(has_predecessor, expected["predecessor"] >= 0)
     names = expected["vertex"][found["predecessor"][has_predecessor]]
     np.testing.assert_array_equal(names, expected["predecessor"][has_predecessor])
+
+
+def test_sanitizer_runs_cores_and_pairs():
+    largest = []
+    for columns in sanitizer_workload.clustering_inputs().values():
+        found = sanitizer_workload.peel_in_rounds(columns)
+        np.testing.assert_array_equal(found["core"], rg.core_number(columns)["core"])
+        result = sanitizer_workload.compare_pairs(columns, "jaccard")
+        assert len(result["jaccard"]) == min(5000, len(columns["source"]))
+        largest.append(result["jaccard"].max())
+    assert max(largest) > 0
