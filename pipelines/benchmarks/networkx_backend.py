@@ -56,7 +56,9 @@ def calls(g: Any) -> dict[str, tuple[Any, ...]]:
     if g.is_directed():
         functions |= {"weakly_connected_components": (), "strongly_connected_components": ()}
     else:
-        functions["connected_components"] = ()
+        functions |= {"connected_components": (), "triangles": (), "clustering": ()}
+        if not any(g.has_edge(node, node) for node in nodes):
+            functions |= {"core_number": (), "jaccard_coefficient": (list(g.edges),)}
     if len(nodes) <= MAX_PAIRED_VERTICES:
         functions |= {"all_pairs_shortest_path_length": (), "average_shortest_path_length": ()}
     return functions
@@ -172,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
     with (
         networkx.config(warnings_to_ignore={"cache"}),
         networkx.config.backends.rapidsgraph(device=device),
-        harness.progress("NetworkX", 12 * len(options.names)) as step,
+        harness.progress("NetworkX", 13 * len(options.names)) as step,
     ):
         for workload in session.graphs(options.names):
             session.rows.append({"table": "graph"} | workload.facts())
