@@ -129,13 +129,14 @@ def _count_by_vertex(
 
     `adjacency` has their rows. In each step a rank has the upper lists of one other rank.
     """
-    xp, own, rank, size = partition.xp, partition.local_range, communicator.rank, communicator.size
-    local_degrees = xp.diff(adjacency.offsets)[own]
+    xp, local = partition.xp, partition.local_range
+    rank, size = communicator.rank, communicator.size
+    local_degrees = xp.diff(adjacency.offsets)[local]
     ranks, degrees = rank_by_degree(communicator.all_gather(local_degrees))
     row_sizes = xp.zeros_like(degrees)
-    row_sizes[ranks[own]] = local_degrees
+    row_sizes[ranks[local]] = local_degrees
     rows = relabel(adjacency, ranks, row_sizes, has_flags=has_flags)
-    upper_sizes = (rows.upper_stops - rows.offsets[:-1])[ranks[own]]
+    upper_sizes = (rows.upper_stops - rows.offsets[:-1])[ranks[local]]
     upper_sizes = communicator.all_gather(upper_sizes)  # by vertex
     counts = xp.zeros(degrees.size, xp.int64)
     count_in_lists(rows, degrees, rows.upper_lists, counts)
@@ -149,7 +150,7 @@ def _count_by_vertex(
         offsets = offsets_from_sizes(sizes)
         upper = UpperLists(offsets[:-1], offsets[1:], lists)
         count_in_lists(rows, degrees, upper, counts)
-    return communicator.all_reduce(counts)[ranks[own]]
+    return communicator.all_reduce(counts)[ranks[local]]
 
 
 def _pack_upper_lists(rows: RankedRows) -> Array:

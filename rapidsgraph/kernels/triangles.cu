@@ -153,13 +153,13 @@ struct Lists {
 // Count a triangle of vertex `slot` in the table. With flags a count is 2 * arcs + flag.
 template <bool FLAGS>
 __device__ __forceinline__ void count_triangle(const Table &table, int slot, unsigned entry,
-                                               int num_arcs, int *opposite, int *own) {
+                                               int num_arcs, int *opposite, int *row_count) {
   if (FLAGS) {
     *opposite += 1 + (table.counts[slot] & 1);
-    *own += 1 + (entry & 1);
+    *row_count += 1 + (entry & 1);
     atomicAdd(&table.counts[slot], 2 * num_arcs);
   } else {
-    (*opposite)++, (*own)++;
+    (*opposite)++, (*row_count)++;
     atomicAdd(&table.counts[slot], 1);
   }
 }
@@ -170,7 +170,7 @@ template <bool FLAGS>
 __device__ __forceinline__ long long look_up(const Lists &lists, const Table &table,
                                              long long first, long long stop, long long step) {
   const int lane = threadIdx.x % WARP;
-  long long own_total = 0;
+  long long row_total = 0;
   for (long long base = first; base < stop; base += step) {
     const bool is_valid = base + lane < stop;
     const unsigned neighbor = is_valid ? lists.neighbors[base + lane] : 0u;
@@ -178,15 +178,15 @@ __device__ __forceinline__ long long look_up(const Lists &lists, const Table &ta
     const long long start = lists.starts[x];
     const int length = is_valid ? (int)(lists.stops[x] - start) : 0;
     if (length > 1 && length < MAX_LANE_ENTRIES) {
-      int opposite = 0, own = 0;
+      int opposite = 0, row_count = 0;
       for (long long j = start; j < start + length; j++) {
         const unsigned entry = lists.entries[j];
         const int vertex = entry >> FLAGS, slot = table.slot(vertex);
         if (table.keys[slot] == vertex)
-          count_triangle<FLAGS>(table, slot, entry, num_arcs, &opposite, &own);
+          count_triangle<FLAGS>(table, slot, entry, num_arcs, &opposite, &row_count);
       }
       lists.add(x, opposite);
-      own_total += own;
+      row_total += row_count;
     }
     __syncwarp();
     for (unsigned remaining = __ballot_sync(FULL_MASK, length >= MAX_LANE_ENTRIES); remaining;
@@ -195,7 +195,7 @@ __device__ __forceinline__ long long look_up(const Lists &lists, const Table &ta
       const long long list_start = __shfl_sync(FULL_MASK, start, source_lane);
       const long long list_stop = list_start + __shfl_sync(FULL_MASK, length, source_lane);
       const int arcs = __shfl_sync(FULL_MASK, num_arcs, source_lane);
-      int opposite = 0, own = 0;
+      int opposite = 0, row_count = 0;
       for (long long j = list_start + lane; j < list_stop; j += BATCH * WARP) {
         unsigned entries[BATCH];
 #pragma unroll
@@ -206,15 +206,15 @@ __device__ __forceinline__ long long look_up(const Lists &lists, const Table &ta
           if (j + k * WARP >= list_stop) break;
           const int vertex = entries[k] >> FLAGS, slot = table.slot(vertex);
           if (table.keys[slot] == vertex)
-            count_triangle<FLAGS>(table, slot, entries[k], arcs, &opposite, &own);
+            count_triangle<FLAGS>(table, slot, entries[k], arcs, &opposite, &row_count);
         }
       }
-      own_total += own;
+      row_total += row_count;
       opposite = warp_sum(opposite);
       if (lane == source_lane) lists.add(x, opposite);
     }
   }
-  return own_total;
+  return row_total;
 }
 
 // Store entries [start, stop) in the table, which is empty.
@@ -245,7 +245,7 @@ __device__ __forceinline__ void count_few(const Lists &lists, long long first_ro
   STRIDE(index, stop_row - first_row) {
     const long long row = first_row + index;
     const long long first = lists.offsets[row], middle = lists.upper_stops[row];
-    long long own = 0;
+    long long row_count = 0;
     for (long long arc = middle; first < middle && arc < lists.offsets[row + 1]; arc++) {
       const unsigned neighbor = lists.neighbors[arc];
       const int x = neighbor >> FLAGS, num_arcs = FLAGS ? 1 + (neighbor & 1) : 1;
@@ -256,12 +256,12 @@ __device__ __forceinline__ void count_few(const Lists &lists, long long first_ro
           if (lists.neighbors[i] >> FLAGS != entry >> FLAGS) continue;
           lists.add(entry >> FLAGS, num_arcs);
           opposite += FLAGS ? 1 + (lists.neighbors[i] & 1) : 1;
-          own += FLAGS ? 1 + (entry & 1) : 1;
+          row_count += FLAGS ? 1 + (entry & 1) : 1;
         }
       }
       lists.add(x, opposite);
     }
-    lists.add((int)row, own);
+    lists.add((int)row, row_count);
   }
 }
 
@@ -300,8 +300,8 @@ __device__ __forceinline__ void count_rows(const Lists &lists, const Table &shar
       __syncwarp();
       fill<FLAGS>(lists, table, first, middle, lane, WARP);
       __syncwarp();
-      const long long own = warp_sum(look_up<FLAGS>(lists, table, middle, stop, WARP));
-      if (lane == 0) lists.add((int)row, own);
+      const long long row_count = warp_sum(look_up<FLAGS>(lists, table, middle, stop, WARP));
+      if (lane == 0) lists.add((int)row, row_count);
       __syncwarp();
       flush_counts<FLAGS>(lists, table, first, middle, lane, WARP);
       __syncwarp();
@@ -354,9 +354,9 @@ __device__ __forceinline__ void count_chunks(const Lists &lists, const Table &sh
       __syncthreads();
       fill<FLAGS>(lists, table, start, stop, thread, threads);
       __syncthreads();
-      const long long own =
+      const long long row_count =
           warp_sum(look_up<FLAGS>(lists, table, arc + thread / WARP * WARP, arc_stop, threads));
-      if (thread % WARP == 0) lists.add((int)row, own);
+      if (thread % WARP == 0) lists.add((int)row, row_count);
       __syncthreads();
       flush_counts<FLAGS>(lists, table, start, stop, thread, threads);
       __syncthreads();

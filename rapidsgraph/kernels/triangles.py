@@ -161,14 +161,14 @@ def _scan_flags(start, row, num_arcs, lists, bits, flags, counters, counts):
 
     The upper list is that of x, between which and `row` there are `num_arcs`.
     """
-    opposite, own, j = np.int64(0), np.int64(0), np.uint64(start)
+    opposite, row_count, j = np.int64(0), np.int64(0), np.uint64(start)
     limit, num_counters = np.uint32(row), np.uint32(len(counters))
     entry = lists[j]
     vertex = entry >> np.uint32(1)
     while vertex < limit:
         is_common = _is_marked(vertex, bits)
         opposite += is_common + _is_marked(vertex, flags)  # flags are of marked vertices
-        own += is_common + (is_common & np.int64(entry & np.uint32(1)))
+        row_count += is_common + (is_common & np.int64(entry & np.uint32(1)))
         if vertex < num_counters:
             counters[np.uint64(vertex)] += is_common * num_arcs
         elif is_common:
@@ -176,7 +176,7 @@ def _scan_flags(start, row, num_arcs, lists, bits, flags, counters, counts):
         j += ONE
         entry = lists[j]
         vertex = entry >> np.uint32(1)
-    return opposite, own
+    return opposite, row_count
 
 
 @serial
@@ -195,7 +195,7 @@ def _count_row(
         _mark(entry >> shift, bits)
         if has_flags and entry & np.uint32(1):
             _mark(entry >> shift, flags)
-    own_count = np.int64(0)
+    row_total = np.int64(0)
     for arc in range(middle, stop):
         ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, stop - 1))] >> shift)
         prefetch(list_starts, ahead)
@@ -209,15 +209,17 @@ def _count_row(
             continue
         if has_flags:
             num_arcs = 1 + np.int64(entry & np.uint32(1))
-            count, own = _scan_flags(start, row, num_arcs, lists, bits, flags, counters, counts)
-            own_count += own
+            count, row_count = _scan_flags(
+                start, row, num_arcs, lists, bits, flags, counters, counts
+            )
+            row_total += row_count
         else:
             count = _scan(start, row, lists, bits, counters, counts)
-            own_count += count
+            row_total += count
         if count:
             _add(x, count, counters, counts)
-    if own_count:
-        _add(row, own_count, counters, counts)
+    if row_total:
+        _add(row, row_total, counters, counts)
     for arc in range(first, middle):
         word = np.uint64(neighbors[np.uint64(arc)] >> shift) >> np.uint64(6)
         bits[word] = 0

@@ -32,7 +32,7 @@ def neighbor_similarity(graph: Any, parameters: SimilarityParameters) -> Frame:
         rows, order = rows.map(_open_neighborhoods), []
     else:
         rows, order = count_pairs(graph, find_pairs(graph, parameters.pairs)), ["pair"]
-    return graph.make_edge_result(rows.map(_compare, kind=kind), [kind], order)
+    return graph.make_edge_result(rows.map(_add_similarity, kind=kind), [kind], order)
 
 
 def count_pairs(graph: FrameGraph, pairs: Table) -> Table:
@@ -84,7 +84,7 @@ def _open_neighborhoods(arcs: Frame) -> Frame:
     )
 
 
-def _compare(rows: Frame, kind: str) -> Frame:
+def _add_similarity(rows: Frame, kind: str) -> Frame:
     rows = rows.astype({"common": "int32"})
     degrees = rows["source_degree"], rows["destination_degree"]
     return rows.assign(**{kind: compare(kind, rows["common"], *degrees)})

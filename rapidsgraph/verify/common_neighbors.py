@@ -17,13 +17,13 @@ def pack_arcs(adjacency: Adjacency) -> Array:
 
 
 def find_common_neighbors(
-    first: Array, second: Array, adjacency: Adjacency, keys: Array
+    sources: Array, destinations: Array, adjacency: Adjacency, keys: Array
 ) -> Iterator[tuple[Array, Array]]:
     """Yield the common neighbors of pairs (u, v), chunk by chunk.
 
     Parameters
     ----------
-    first, second : int32 arrays, shape (pairs,)
+    sources, destinations : int32 arrays, shape (pairs,)
         Vertices that have neighbors.
     adjacency : Adjacency
         Ascending, with both directions of every edge, without self-loops and parallel arcs.
@@ -38,12 +38,15 @@ def find_common_neighbors(
         The common neighbors.
     """
     xp, offsets = array_module(keys), adjacency.offsets
-    if not first.size:
+    if not sources.size:
         return
-    first_degrees, second_degrees = (offsets[1:][v] - offsets[v] for v in (first, second))
-    is_first = first_degrees <= second_degrees  # the endpoint whose neighbors are looked up
-    smaller, larger = xp.where(is_first, first, second), xp.where(is_first, second, first)
-    degrees = xp.where(is_first, first_degrees, second_degrees)
+    source_degrees, destination_degrees = (
+        offsets[1:][ends] - offsets[ends] for ends in (sources, destinations)
+    )
+    is_source = source_degrees <= destination_degrees  # the endpoint whose neighbors are looked up
+    smaller = xp.where(is_source, sources, destinations)
+    larger = xp.where(is_source, destinations, sources)
+    degrees = xp.where(is_source, source_degrees, destination_degrees)
     stops = xp.cumsum(degrees)
     starts = stops - degrees
     num_lookups = int(stops[-1])

@@ -63,7 +63,7 @@ def triangle_count(graph: GraphLike, result: Frame) -> int:
     is_upper = rows < adjacency.neighbors
     edges = rows[is_upper], adjacency.neighbors[is_upper]
     counts = _sum_at_neighbors(graph, adjacency, edges, xp.ones(edges[0].size))
-    _compare(graph, "triangles", values, counts, 0)
+    _check_values(graph, "triangles", values, counts, 0)
     return int(counts.sum()) // 3
 
 
@@ -121,7 +121,7 @@ def clustering_coefficient(graph: GraphLike, result: Frame) -> float:
     counts = _sum_at_neighbors(graph, adjacency, edges, num_arcs)
     degrees = xp.diff(adjacency.offsets).astype(xp.float64)
     expected = counts / xp.maximum(degrees * (degrees - 1), 1)
-    _compare(graph, "coefficient", values, expected, TOLERANCE)
+    _check_values(graph, "coefficient", values, expected, TOLERANCE)
     return float(values.mean()) if values.size else 0.0
 
 
@@ -136,7 +136,7 @@ def _sum_at_neighbors(
     return sums
 
 
-def _compare(
+def _check_values(
     graph: LocalGraph, column: str, values: Array, expected: Array, tolerance: float
 ) -> None:
     """Raise VerificationError for the first value that differs by more than the tolerance."""
