@@ -91,6 +91,10 @@ class GraphError(ValueError):
         template = self._template if self.hint is None else self._with_own_hint()
         return self.with_fields(hint=hint, _template=f"{template}; {{hint}}")
 
+    def with_path(self, path: Any) -> Self:
+        """Return a copy of the error with the path of a file, which begins its message."""
+        return self.with_fields(path=path, _template=f"{path}: {self._template}")
+
     def _with_own_hint(self) -> str:
         return self._template.replace("{hint}", str(self.hint))
 

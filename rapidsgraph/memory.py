@@ -6,6 +6,7 @@ the run on the graph.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -41,6 +42,7 @@ from .io.edge_files import (
     measure_text,
     read_edge_metadata,
 )
+from .io.formats import Format
 from .io.inputs import InputFiles, open_input
 from .relational.run_memory import FRAME_BYTES, estimate_bytes, estimate_graph_bytes
 from .validation import (
@@ -68,6 +70,8 @@ def estimate_memory(
     num_vertices: int | None = None,
     memberships: bool = False,
     method: Literal["auto", "frames"] = "auto",
+    format: Format | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> MemoryEstimate:
     """Estimate the peak memory of an algorithm before it runs.
 
@@ -93,6 +97,10 @@ def estimate_memory(
         Whether ``"scan"`` runs with ``memberships=True`` or ``method="gpuscan"``.
     method : {"auto", "frames"}, default "auto"
         "frames" estimates the frame form of the algorithm, whose tables do not stream.
+    format : {"csv", "tsv", "snap", "jsonl", "mtx", "parquet", "arrow"}, optional
+        Format of a file, as in `read_edges`.
+    storage_options : mapping, optional
+        Options of the file system of a URL, as in `read_edges`.
 
     Returns
     -------
@@ -141,7 +149,8 @@ def estimate_memory(
             return MemoryEstimate(needed, needed)
         return estimate_graph_memory(graph_or_path, algorithm, memberships=memberships)
     if isinstance(graph_or_path, (str, Path)):
-        edges = _file_stats(graph_or_path, source, destination, weight)
+        with open_input(graph_or_path, format, storage_options) as files:
+            edges = _input_stats(files, source, destination, weight)
     else:
         if algorithm not in FRAME_OPTIONS and is_default_weight(weight):
             weight = None
@@ -286,16 +295,6 @@ def _frame_stats(
         weighted=weight is not None,
         frame_bytes=copy_bytes,
     )
-
-
-def _file_stats(
-    path: str | Path,
-    source: str | list[str] | None,
-    destination: str | list[str] | None,
-    weight: str | None,
-) -> EdgeStats:
-    with open_input(path) as files:
-        return _input_stats(files, source, destination, weight)
 
 
 def _input_stats(

@@ -38,7 +38,11 @@ class Parquet:
     paths : list of str
     names : list of str
         Names of the columns.
+    has_one_schema : bool
+        Whether the columns of all files have the same types and order.
     """
+
+    has_one_schema = True
 
     def __init__(self, files: InputFiles) -> None:
         import pyarrow.dataset
@@ -58,13 +62,14 @@ class Parquet:
         for name, fragment in zip(names, self.dataset.get_fragments(), strict=True):
             with read_errors(name):
                 schema = fragment.physical_schema.remove_metadata()
+                self.has_one_schema &= common is None or schema.equals(common)
                 common = merge_schemas(common, schema, name, names[0])
         return common
 
     def locate_row(self, row: int) -> tuple[Name, int]:
         """Return the name of the file that has a row, and the row's number there."""
         counts = (each.count_rows() for each in self.dataset.get_fragments())
-        return locate_row(self.files, counts, row)
+        return self.files.locate_row(counts, row)
 
     @property
     def schema(self) -> Any:
@@ -149,7 +154,7 @@ class Arrow:
 
     def locate_row(self, row: int) -> tuple[Name, int]:
         """Return the name of the file that has a row, and the row's number there."""
-        return locate_row(self.files, map(ArrowReader.count_rows, self._readers), row)
+        return self.files.locate_row(map(ArrowReader.count_rows, self._readers), row)
 
     def batch_sizes(self, columns: Sequence[str]) -> list[BatchSize]:
         """Return the sizes of all batches without decompressing them."""
@@ -322,19 +327,6 @@ def _plain_type(dtype: Any) -> Any:
     from pyarrow import types
 
     return dtype.value_type if types.is_dictionary(dtype) else dtype
-
-
-def locate_row(files: InputFiles, counts: Iterable[int], row: int) -> tuple[Name, int]:
-    """Return the name of the file that has a row, and the row's number there.
-
-    `counts` are the numbers of rows of the files.
-    """
-    if len(files.files) > 1:
-        for file, count in zip(files.files, counts):
-            if row < count:
-                return file.name, row
-            row -= count
-    return files.name, row
 
 
 def _iterate(reader: Any) -> Iterator[Any]:

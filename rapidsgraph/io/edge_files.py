@@ -151,7 +151,12 @@ def read_edges(
 
 
 def read_vertex_values(
-    path: Input, *, names: Sequence[str] = ("vertex",), device: Device = "auto"
+    path: Input,
+    *,
+    names: Sequence[str] = ("vertex",),
+    format: Format | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    device: Device = "auto",
 ) -> Frame:
     """Read a number for each of some vertices, such as start values or a personalization.
 
@@ -162,6 +167,10 @@ def read_vertex_values(
         which may have any name. A file without a header has them in this order.
     names : sequence of str
         Columns that name a vertex.
+    format : {"csv", "tsv", "snap", "jsonl", "parquet", "arrow"}, optional
+        Format of the input, as in `read_edges`.
+    storage_options : mapping, optional
+        Options of the file system of a URL, as in `read_edges`.
     device : {"auto", "cpu", "gpu"}
         Device of the frame.
 
@@ -176,7 +185,7 @@ def read_vertex_values(
         As in `read_edges`, or if the columns differ from these.
     """
     names, device = list(names), devices.choose(device)
-    with open_input(path) as files, read_errors(files.name):
+    with open_input(path, format, storage_options) as files, read_errors(files.name):
         if files.format == "mtx":
             raise GraphError(
                 f"{files}: a Matrix Market file holds edges, not values of vertices",
@@ -385,7 +394,12 @@ def _read_frame(
     import pyarrow as pa
 
     columns = [*ids, *numbers]
-    if device == "gpu" and isinstance(file, Parquet) and file.has_numbers(numbers):
+    if (
+        device == "gpu"
+        and isinstance(file, Parquet)
+        and file.has_one_schema
+        and file.has_numbers(numbers)
+    ):
         import cudf
 
         try:

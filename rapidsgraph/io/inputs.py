@@ -36,6 +36,7 @@ from .remote import (
     MAGIC,
     RemotePath,
     check_storage_options,
+    display_url,
     is_url,
     strip_file_url,
 )
@@ -91,6 +92,18 @@ class InputFiles:
     def nbytes(self) -> int:
         """Size of all files, compressed."""
         return sum(os.stat(file.path).st_size for file in self.files)
+
+    def locate_row(self, counts: Iterable[int], row: int) -> tuple[Name, int]:
+        """Return the name of the file that has a row, and the row's number there.
+
+        `counts` are the numbers of rows of the files, which are only used if there are several.
+        """
+        if len(self.files) > 1:
+            for file, count in zip(self.files, counts):
+                if row < count:
+                    return file.name, row
+                row -= count
+        return self.name, row
 
 
 Input = str | os.PathLike[str] | IO[bytes] | IO[str] | InputFiles
@@ -306,6 +319,13 @@ def _download(remote: RemotePath, folder: Path, format: Format | None) -> InputF
             remote.download(path, target)
             files.append((target, name))
     return _same_format(remote.name, files, format, None)
+
+
+def display_name(source: Any) -> Name:
+    """Return the name of an input for messages."""
+    if isinstance(source, InputFiles):
+        return source.name
+    return stream_name(source) if hasattr(source, "read") else display_url(source)
 
 
 def stream_name(source: Any) -> Name:

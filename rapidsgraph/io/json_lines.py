@@ -44,9 +44,9 @@ class JsonLines(Text):
             raise GraphError(f"{self.files}: the file is empty", path=self.files.name)
         self.names, self.has_rows = list(names), True
 
-    def _join(self, parts: Sequence[Self]) -> None:
-        self.names = list(dict.fromkeys(name for each in parts for name in each.names))
-        self.has_rows, self._all_header_lines = True, [0] * len(parts)
+    def _join(self, texts: Sequence[Self]) -> None:
+        self.names = list(dict.fromkeys(name for each in texts for name in each.names))
+        self.has_rows, self._all_header_lines = True, [0] * len(texts)
 
     def _objects(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield (line number, bytes, object) of each line; numbers are text as they are written."""

@@ -63,6 +63,7 @@ class Text:
     """
 
     text_columns: frozenset[str] = frozenset()
+    _texts: Sequence[Text] = ()  # the single files, if there are several
     number_type = "float64"
     names: list[str]
     has_rows: bool
@@ -73,11 +74,12 @@ class Text:
     def __init__(self, files: InputFiles, positional: Sequence[str]) -> None:
         self.files, self.kind = files, files.format
         if len(files.files) > 1:
-            self._join([self._open_part(each, positional) for each in files.files])
+            self._texts = [self._open_file(each, positional) for each in files.files]
+            self._join(self._texts)
         else:
             self._read_header(positional)
 
-    def _open_part(self, file: InputFile, positional: Sequence[str]) -> Self:
+    def _open_file(self, file: InputFile, positional: Sequence[str]) -> Self:
         with read_errors(file.name):
             return type(self)(replace(self.files, name=file.name, files=[file]), positional)
 
@@ -100,10 +102,10 @@ class Text:
             self.names = [name.strip() for name in first or ()]
             self.header_rows, self._header_lines = 1, line
 
-    def _join(self, parts: Sequence[Self]) -> None:
+    def _join(self, texts: Sequence[Self]) -> None:
         """Read several files, each of which was opened, as one text."""
-        first = next((each for each in parts if each.has_rows), parts[0])
-        for each in parts:
+        first = next((each for each in texts if each.has_rows), texts[0])
+        for each in texts:
             if each.has_rows and each.names != first.names:
                 raise GraphError(
                     f"{each.files}: its columns are {', '.join(each.names)}, and those of "
@@ -111,9 +113,9 @@ class Text:
                     "the same columns in the same order",
                     path=each.files.name,
                 )
-        self.names, self.has_rows = first.names, any(each.has_rows for each in parts)
-        self.header_rows, self._header_lines = parts[0].header_rows, parts[0]._header_lines
-        self._all_header_lines = [each._header_lines for each in parts]
+        self.names, self.has_rows = first.names, any(each.has_rows for each in texts)
+        self.header_rows, self._header_lines = texts[0].header_rows, texts[0]._header_lines
+        self._all_header_lines = [each._header_lines for each in texts]
 
     def _open(self) -> IO[bytes]:
         files = self.files.files
@@ -129,8 +131,12 @@ class Text:
         return locate_line(files, self._all_header_lines, line)
 
     def locate_row(self, row: int) -> tuple[Name, int]:
-        """Return the name of the input and a row of it; `raise_first_error` names lines."""
-        return self.files.name, row
+        """Return the name of the file that has a row, and the row's number there."""
+        return self.files.locate_row((each._count_rows() for each in self._texts), row)
+
+    def _count_rows(self) -> int:
+        """Return the number of edges, row by row as `rows` does."""
+        return sum(1 for _ in itertools.islice(self.rows(), self.header_rows, None))
 
     def _last_comment(self) -> list[str]:
         """Return the words of the last comment line before the first row."""

@@ -10,6 +10,7 @@ import json
 import secrets
 import warnings
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from ..errors import GraphError
 from ..frames import Vertices
 from ..graph.local_graph import check_policies
 from ..io.edge_files import choose_weight_column
-from ..io.inputs import Input, InputFiles, is_local, open_input
-from ..io.remote import display_url
+from ..io.formats import Format
+from ..io.inputs import Input, InputFiles, display_name, is_local, open_input
 from ..io.tables import read_errors
 from ..progress import Progress, reporter
 from ..validation import DEFAULT_WEIGHT, GRAPH_CALLS, check_path, parse_bytes
@@ -75,6 +76,8 @@ def build_from_file(
     device: Device,
     memory_limit: int | str | None,
     progress: Progress,
+    format: Format | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> LayeredStorage:
     """Build a store from an edge file and open it; see `LayeredEdgeList.build`.
 
@@ -82,24 +85,25 @@ def build_from_file(
     """
     if store is None:
         raise GraphError(
-            f"{display_url(path)}: store is missing, the folder for the layered edge list of a "
+            f"{display_name(path)}: store is missing, the folder for the layered edge list of a "
             "file",
             parameter="store",
-            path=display_url(path),
+            path=display_name(path),
             hint="pass store=folder",
         )
     choose(device)
     check_destination(store)
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
     check_policies(options["directed"], options["multi_edges"], options["self_loops"])
-    with open_input(path) as files:
+    with open_input(path, format, storage_options) as files:
         check_separate(store, files)
         options = _choose_weight(files, options)
         columns = (options[name] for name in ("source", "destination", "weight", "vertices"))
         EdgeFile(files, *columns)
         # The id distinguishes this build from all others. The version of the file is taken before
         # it is read, so that a later change is noticed.
-        origin = {**_known_origin(path, options), "build": secrets.token_hex(8)}
+        known_origin = _known_origin(files, options) if format is None else {}
+        origin = {**known_origin, "build": secrets.token_hex(8)}
         with reporter(progress, "Layers", outofcore.STEPS) as report:
             outofcore.build_from_file(
                 files,
@@ -146,9 +150,9 @@ def not_local_error(path: Any) -> GraphError:
     """Return the error for an input that has no place beside it for a store."""
     hint = "build a store in a folder by rg.LayeredEdgeList.build(path, root, store=folder)"
     return GraphError(
-        f"{display_url(path)}: a store is cached beside one local file or folder, and this is a "
+        f"{display_name(path)}: a store is cached beside one local file or folder, and this is a "
         f"URL, a glob or an open file; {hint}",
-        path=display_url(path),
+        path=display_name(path),
         hint=hint,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from ..graph.local_graph import (
     as_local_graph,
     storage_of,
 )
-from ..io.inputs import InputFiles
+from ..io.formats import Format
+from ..io.inputs import Input, InputFiles
 from ..progress import Progress, reporter
 from ..validation import DEFAULT_WEIGHT, check_count, suggest_parameters
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
@@ -80,7 +81,7 @@ class LayeredEdgeList(StoredGraph):
     @suggest_parameters
     def build(
         cls,
-        graph: GraphLike | str | Path,
+        graph: GraphLike | Input,
         root: Vertices,
         *,
         minimum_edges: int | None = None,
@@ -96,17 +97,20 @@ class LayeredEdgeList(StoredGraph):
         device: Device = "auto",
         memory_limit: int | str | None = None,
         progress: Progress = None,
+        format: Format | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> LayeredEdgeList:
         """Build the layered edge list of a graph from a root vertex.
 
         Parameters
         ----------
-        graph : Graph, frame, str or Path
-            Graph, directed edge frame, or path, folder, glob or URL of edge files, as for
-            `read_edges`. These may be larger than memory, and of a URL are copied to a temporary
-            folder; its list is built on disk, in the folder `store`. The list of a Dask frame, or
-            of the graph of one, is written into `store` by the workers, whose memory does not have
-            to hold an array of all vertices. Neither a graph nor a frame is retained.
+        graph : Graph, frame, str, Path or file object
+            Graph, directed edge frame, or path, folder, glob, URL or open file of edges, as for
+            `read_edges`. Files may be larger than memory, and those of a URL and open ones are
+            copied to a temporary folder; their list is built on disk, in the folder `store`. The
+            list of a Dask frame, or of the graph of one, is written into `store` by the workers,
+            whose memory does not have to hold an array of all vertices. Neither a graph nor a frame
+            is retained.
         root : vertex name or tuple
             Name of the root; a tuple if several columns name a vertex.
         minimum_edges : int, optional
@@ -138,6 +142,8 @@ class LayeredEdgeList(StoredGraph):
             are reserved for libraries. The default is half of the free memory.
         progress : bool or callable, optional
             Progress display; see `pagerank`.
+        format, storage_options : optional
+            Format of the file, and options of the file system of a URL; see `read_edges`.
 
         Returns
         -------
@@ -172,12 +178,13 @@ class LayeredEdgeList(StoredGraph):
             "source": source, "destination": destination, "weight": weight, "directed": directed,
             "multi_edges": multi_edges, "self_loops": self_loops, "vertices": vertices,
         }  # fmt: skip
-        if isinstance(graph, (str, Path, InputFiles)):
+        if isinstance(graph, (str, Path, InputFiles)) or hasattr(graph, "read"):
             storage: Any = build_from_file(
                 graph, root, store, {**options, "minimum_edges": minimum_edges},
-                partition_bytes, device, memory_limit, progress,
+                partition_bytes, device, memory_limit, progress, format, storage_options,
             )  # fmt: skip
             return cls._from_storage(_check_reach(storage))
+        options |= {"format": format, "storage_options": storage_options}
         if _is_partitioned(graph):
             check_no_file_options(**options, memory_limit=memory_limit)
             build = _check_registered(_build_distributed, "graph")

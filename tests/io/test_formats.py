@@ -11,6 +11,8 @@ import pytest
 
 from rapidsgraph.errors import GraphError
 from rapidsgraph.io import read_edge_metadata, read_edges, read_vertex_values, write_frame
+from rapidsgraph.io.columnar_files import Parquet
+from rapidsgraph.io.inputs import open_input
 
 EDGES = {"source": [3, 0, 7], "destination": [0, 7, 7], "weight": [0.5, 2.0, -1.25]}
 NAMED = {"source": ["C#", "null", "ä"], "destination": ["null", "10%", "C#"]}
@@ -64,6 +66,28 @@ def test_categories_in_some_files_only(tmp_path, ending):
     write_frame(pd.DataFrame(NAMED).astype("category"), tmp_path / f"b{ending}")
     write_frame(pd.DataFrame(NAMED).astype({"source": "category"}), tmp_path / f"c{ending}")
     assert columns(read(tmp_path)) == {name: 3 * values for name, values in NAMED.items()}
+
+
+def test_parquet_files_of_different_schemas_are_recognized(tmp_path):
+    """cuDF reads those of one schema only."""
+    frame = pd.DataFrame(EDGES)
+    others = frame.astype({"source": "int32"}), frame[["weight", "destination", "source"]]
+    for other, expected in ((frame, True), *((other, False) for other in others)):
+        write_frame(frame, tmp_path / "a.parquet")
+        write_frame(other, tmp_path / "b.parquet")
+        with open_input(tmp_path) as files:
+            assert Parquet(files).has_one_schema is expected
+
+
+@pytest.mark.gpu
+def test_a_gpu_reads_parquet_files_of_different_schemas(tmp_path):
+    frame = pd.DataFrame(EDGES)
+    write_frame(frame.astype({"source": "int32"}), tmp_path / "a.parquet")
+    write_frame(frame[["weight", "destination", "source"]], tmp_path / "b.parquet")
+    expected = {name: 2 * values for name, values in EDGES.items()}
+    result = read_edges(tmp_path, device="gpu").to_pandas()
+    assert columns(result) == expected
+    assert result.dtypes.tolist() == ["int64", "int64", "float64"]
 
 
 def test_small_integers_stay_small(tmp_path):

@@ -194,6 +194,33 @@ def test_the_file_of_an_error_is_named(tmp_path, content, problem):
     assert caught.value.path == tmp_path / "b.csv"
 
 
+@pytest.mark.parametrize("ending", [*FORMATS, ".csv.gz"])
+def test_invalid_weights_of_a_streamed_build_are_located(tmp_path, ending):
+    (tmp_path / "f").mkdir()
+    for name, last in (("a", 1.0), ("b", 2.0), ("c", -3.5)):
+        frame = pd.DataFrame({"source": [1, 2], "destination": [2, 3], "weight": [1.0, last]})
+        write_frame(frame, tmp_path / "f" / f"{name}{ending}")
+    message = f"{tmp_path}/f/c{ending}: weight in row 1 of column 'weight' is -3.5; weights must"
+    for memory in ("auto", 1):  # batches of many rows and of few
+        with pytest.MonkeyPatch.context() as patch:
+            if memory == 1:
+                patch.setattr("rapidsgraph.layered.outofcore.edge_reader._max_rows", lambda *_: 1)
+            with pytest.raises(GraphError) as caught:
+                rg.LayeredEdgeList.build(tmp_path / "f", 1, store=tmp_path / "s", device="cpu")
+        assert str(caught.value).startswith(message)
+        assert (caught.value.path, caught.value.row) == (tmp_path / "f" / f"c{ending}", 1)
+        assert caught.value.column == "weight"
+
+
+def test_fractions_as_names_in_a_streamed_build_are_located(tmp_path):
+    for name, last in (("a", 2.0), ("b", 2.5)):
+        frame = pd.DataFrame({"source": [1.0, last], "destination": [2.0, 3.0]})
+        write_frame(frame, tmp_path / f"{name}.parquet")
+    with pytest.raises(GraphError, match=r"b\.parquet: .*2\.5") as caught:
+        rg.LayeredEdgeList.build(f"{tmp_path}/*.parquet", 1, store=tmp_path / "s", device="cpu")
+    assert caught.value.row == 1
+
+
 def test_errors_of_the_streamed_build_name_the_file(tmp_path):
     (tmp_path / "f").mkdir()
     for name, content in (("a", "1,2\n"), ("b", "3,4\n5,\n")):
@@ -481,6 +508,43 @@ def test_storage_options_reach_the_file_system(monkeypatch, memory):
     monkeypatch.setattr("fsspec.core.url_to_fs", url_to_fs)
     assert len(read("memory://a.csv", storage_options={"anon": True})) == 1
     assert given == {"anon": True}
+
+
+def test_format_and_storage_options(monkeypatch, memory, tmp_path):
+    memory.pipe("/a.dat", b"1,2\n")
+    given = []
+
+    def url_to_fs(url, **options):
+        given.append(options)
+        return memory, "/a.dat"
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", url_to_fs)
+    options = {"format": "csv", "storage_options": {"anon": True}}
+    assert rg.estimate_memory("memory://a.dat", "bfs", **options).needed > 0
+    values = read_vertex_values("memory://a.dat", device="cpu", **options)
+    assert columns(values) == {"vertex": [1], "value": [2.0]}
+    store = tmp_path / "s"
+    rg.LayeredEdgeList.build("memory://a.dat", 1, store=store, device="cpu", **options)
+    write_frame(values, "memory://a.dat", **options)
+    assert given == [{"anon": True}] * 5
+    assert memory.cat_file("/a.dat") == b"vertex,value\n1,2\n"
+    for name, value in options.items():
+        with pytest.raises(GraphError, match=f"{name} is an option for the path of a file"):
+            rg.LayeredEdgeList.build(pd.DataFrame(EDGES), "a", **{name: value})
+
+
+def test_a_layered_edge_list_of_an_open_file(tmp_path, put):
+    store = tmp_path / "s"
+    with pytest.raises(GraphError, match="<BytesIO>: store is missing"):
+        rg.LayeredEdgeList.build(io.BytesIO(b"1,2\n"), 1)
+    with pytest.raises(GraphError, match="<BytesIO>: the format of an open file cannot be"):
+        rg.LayeredEdgeList.build(io.BytesIO(b"1,2\n"), 1, store=store)
+    file, options = io.BytesIO(b"1,2\n2,3\n"), {"store": store, "device": "cpu"}
+    assert rg.LayeredEdgeList.build(file, 1, format="csv", **options).num_edges == 2
+    path = put("a.txt", "1,2\n2,3\n")
+    assert rg.LayeredEdgeList.build(path, 1, format="csv", **options).num_edges == 2
+    with pytest.raises(GraphError, match=r"^<BytesIO>: a store is cached beside one local file"):
+        rg.LayeredEdgeList.cached(file, 1)
 
 
 def test_a_layered_edge_list_of_a_url(memory, tmp_path):

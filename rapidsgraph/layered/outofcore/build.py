@@ -236,7 +236,7 @@ class _Builder:
         batches = limits.batches(max(limits.usable_bytes, MIN_NAMING_BYTES) // 2)
         for batch in batches:
             if batch.num_rows and not done:
-                check_no_floats(file.ends, batch, batches)
+                check_no_floats(file, batch, batches)
             try:
                 if batch.num_rows and not done:
                     check_name_kinds(collector.labels, file.ends, batch.sources, batch.destinations)

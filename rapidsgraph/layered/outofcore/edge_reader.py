@@ -163,7 +163,7 @@ class EdgeFile:
             with weight_errors(self.weights):
                 table = unchecked.select(columns)
                 table = check_table(table, self.file, self.weights, first_row)
-            with offset_rows(first_row), weight_errors(self.weights):
+            with self.located_rows(first_row), weight_errors(self.weights):
                 frame = table.rename_columns(self.names).to_pandas(ignore_metadata=True)
                 sources, destinations = (
                     [frames.get_column(frame, name, end) for name in names]
@@ -175,6 +175,28 @@ class EdgeFile:
                     weights = check_weights(weights, self.names[-1], np)
             yield Batch(sources, destinations, weights, len(table))
             first_row += len(table)
+
+    @contextlib.contextmanager
+    def located_rows(self, first_row: int) -> Iterator[None]:
+        """Count the row of an error from the first row of its file, not of a batch.
+
+        The error also names the file if there are several.
+
+        Parameters
+        ----------
+        first_row : int
+            First row of the batch, counted over all files.
+        """
+        try:
+            yield
+        except GraphError as error:
+            if error.row is None:
+                raise
+            path, row = self.file.locate_row(first_row + error.row)
+            located = error.with_fields(row=row)
+            if len(self.file.files.files) > 1:
+                located = located.with_path(path)
+            raise located from error
 
     def _tables(self, columns: list[str], size: int, memory: int) -> Iterator[Any]:
         import pyarrow
@@ -205,17 +227,6 @@ class EdgeFile:
 def _max_rows(memory: int, row_bytes: int, size: int) -> int:
     """Return how many rows, at most `size`, can be converted at once within `memory` bytes."""
     return int(min(size, max(memory // 8 // max(row_bytes, 1), MIN_BATCH_ROWS)))
-
-
-@contextlib.contextmanager
-def offset_rows(first_row: int) -> Iterator[None]:
-    """Count the row of an error from the first row of the file, not of the batch."""
-    try:
-        yield
-    except GraphError as error:
-        if error.row is None:
-            raise
-        raise error.with_fields(row=error.row + first_row) from error
 
 
 def _parquet_tables(file: Any, columns: list[str], size: int, memory: int) -> Iterator[Any]:

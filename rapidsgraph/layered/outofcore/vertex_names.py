@@ -17,7 +17,7 @@ from ... import frames
 from ...graph.edge_columns import mixed_names_error, mixed_signs_error, name_vertices
 from ...graph.vertex_names import VertexNames, as_integers, check_names, check_present, check_text
 from .dictionaries import HASH_BYTES, DictionaryEncoder, FileColumn, encode_pairs
-from .edge_reader import Batch, offset_rows
+from .edge_reader import Batch, EdgeFile
 from .file_array import TempFiles
 from .integer_names import IntegerCollector, MemoryCheck, integer_lookup
 
@@ -313,13 +313,13 @@ def _convert_integers(values: np.ndarray, dtype: np.dtype, label: str) -> np.nda
     return values.astype(dtype, copy=False)
 
 
-def check_no_floats(endpoints: list[list[str]], batch: Batch, batches: Iterable[Batch]) -> None:
+def check_no_floats(file: EdgeFile, batch: Batch, batches: Iterable[Batch]) -> None:
     """Raise GraphError, as `Graph` does, if a column of names holds floats.
 
     Parameters
     ----------
-    endpoints : two lists of str
-        The columns of sources and of destinations.
+    file : EdgeFile
+        The origin of the batches.
     batch : Batch
         The first batch with rows, which has the types.
     batches : iterable of Batch
@@ -341,8 +341,8 @@ def check_no_floats(endpoints: list[list[str]], batch: Batch, batches: Iterable[
                 priority, row = order, int(problem.argmax())
                 value, row = values[row : row + 1], row + first_row
         first_row += each.num_rows
-    with offset_rows(row):
-        check_names(value, [*endpoints[0], *endpoints[1]][index])
+    with file.located_rows(row):
+        check_names(value, [*file.ends[0], *file.ends[1]][index])
 
 
 def _name_columns(batch: Batch) -> list[Any]:
