@@ -9,6 +9,7 @@ import typer
 
 import rapidsgraph as rg
 
+from ..errors import format_bytes
 from ..graph.local_graph import storage_of
 from ..io.inputs import InputFiles
 from ..layered import cache, store_writer
@@ -24,7 +25,6 @@ from .layered_input import (
     check_has_place,
     describe_replacement,
     find_differences,
-    format_bytes,
     is_store,
     load_cached,
     open_layered,
