@@ -61,7 +61,6 @@ from .validation import suggest_parameters
 
 logger = logging.getLogger(__name__)
 
-MAX_CANDIDATES = 5  # columns in a warning
 ENGINES = {  # of the columns of `IMPLEMENTATIONS`, for log records
     LocalGraph: "kernels in this process",
     LayeredStorage: "streams a layered edge list",
@@ -225,9 +224,9 @@ def run(algorithm: str, graph: GraphLike, parameters: Parameters) -> Any:
 
 def _warn_about_weights(algorithm: str, graph: GraphLike) -> None:
     """Warn if an algorithm uses no weights, but the edge frame has columns that may be weights."""
-    options = {}
+    call, options = "rg.Graph(edges", {}
     if isinstance(graph, (LocalGraph, DistributedGraph)):
-        candidates = graph.weight_candidates
+        candidates, call = graph.weight_candidates, graph.build_call
     elif isinstance(graph, (LayeredStorage, DistributedLayeredStorage, FrameGraph)):
         return
     else:
@@ -237,12 +236,11 @@ def _warn_about_weights(algorithm: str, graph: GraphLike) -> None:
         return
     arguments = ", ".join(f"{name}={value!r}" for name, value in options.items())
     arguments = f"weight={candidates[0]!r}" + (f", {arguments}" if arguments else "")
-    columns = ", ".join(map(repr, candidates[:MAX_CANDIDATES]))
-    more = ", ..." if len(candidates) > MAX_CANDIDATES else ""
+    noun = "column" if call == LocalGraph.build_call else "attribute"
     warn(
-        f"{algorithm} uses no weights, as the edges have no column 'weight'; columns of numbers: "
-        f"{columns}{more}; rg.Graph(edges, {arguments}) uses one of them, "
-        "rg.Graph(edges, weight=None) none",
+        f"{algorithm} uses no weights, as the edges have no {noun} 'weight'; {noun}s of numbers: "
+        f"{frames.list_weight_candidates(candidates)}; {call}, {arguments}) uses one of them, "
+        f"{call}, weight=None) none",
         WeightWarning,
     )
 

@@ -6,11 +6,13 @@ names of vertices are factorized.
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
+from .. import frames
 from ..dispatch import Graph
 from ..errors import GraphError
 from ..graph.csr import MULTI_EDGES, MultiEdges
@@ -23,6 +25,8 @@ from ..validation import (
     suggest_parameters,
 )
 
+CHECKED_EDGES = 100  # whose attributes are looked at for those that may be weights
+NUMBERS = (int, float, np.integer, np.floating)
 MISSING = object()  # an edge attribute that an edge does not have
 
 
@@ -70,7 +74,7 @@ def from_networkx(
     directed, is_multigraph = g.is_directed(), g.is_multigraph()
     edges = NetworkXEdges(g)
     nodes, sources, destinations = edges.nodes, edges.sources, edges.destinations
-    weights = None
+    weights, candidates = None, []
     if weight is not None and sources.size:
         values = [data.get(weight, MISSING) for data in edges.data]
         if any(value is not MISSING for value in values):
@@ -78,12 +82,29 @@ def from_networkx(
             weights = read_weights(values, weight, "edge", nodes, sources, destinations)
         elif weight != "weight":
             raise missing_attribute_error(weight, chain.from_iterable(edges.data))
+        else:
+            candidates = _find_weight_candidates(edges.data)
     graph = build_graph_of_positions(
         sources, destinations, weights, len(nodes), nodes, noun="node", directed=directed,
         multi_edges=multi_edges if is_multigraph else "first",
         has_both_arcs=not directed,
     )  # fmt: skip
+    graph.weight_candidates, graph.build_call = candidates, "rg.from_networkx(g"
     return Graph._from_storage(graph)
+
+
+def _find_weight_candidates(attributes: Iterable[Mapping[Any, Any]]) -> list[str]:
+    """Return the attributes that are numbers where the first edges have them."""
+    values: dict[str, list[Any]] = {}
+    for each in islice(attributes, CHECKED_EDGES):
+        for name, value in each.items():
+            if isinstance(name, str):
+                values.setdefault(name, []).append(value)
+    return frames.sort_weight_candidates(
+        name
+        for name, column in values.items()
+        if all(isinstance(value, NUMBERS) and not isinstance(value, bool) for value in column)
+    )
 
 
 @suggest_parameters
@@ -209,15 +230,19 @@ def from_igraph(
     num_vertices, num_edges = g.vcount(), g.ecount()
     endpoints = np.fromiter(chain.from_iterable(g.get_edgelist()), np.int32, 2 * num_edges)
     sources, destinations = endpoints[::2].copy(), endpoints[1::2].copy()
-    weights, attributes = None, g.es.attributes()
+    weights, candidates, attributes = None, [], g.es.attributes()
     names = g.vs["name"] if "name" in g.vs.attributes() else None
     if weight is not None and weight in attributes:
         vertices = range(num_vertices) if names is None else names
         weights = read_weights(g.es[weight], weight, "edge", vertices, sources, destinations)
     elif weight not in (None, "weight"):
         raise missing_attribute_error(weight, attributes)
+    elif weight is not None:
+        first = range(min(num_edges, CHECKED_EDGES))
+        candidates = _find_weight_candidates(g.es[index].attributes() for index in first)
     graph = build_graph_of_positions(
         sources, destinations, weights, num_vertices, names, noun="vertex name",
         directed=g.is_directed(), multi_edges=multi_edges if g.has_multiple() else "first",
     )  # fmt: skip
+    graph.weight_candidates, graph.build_call = candidates, "rg.from_igraph(g"
     return Graph._from_storage(graph)

@@ -45,6 +45,7 @@ from .options import (
     VerticesOption,
     WeightOption,
     choose_weight_option,
+    note_missing_weights,
     top_option,
 )
 from .sources import Source, build_from_root, parse_sources, root_columns
@@ -149,6 +150,7 @@ def layer(
         layered, folder = _build(run, files, sources, options, output, build), output
     run.report(f"{pluralize(layered.num_edges, 'edge')} in {folder}", always=True)
     run.report_graph(layered)
+    note_missing_weights(context)
     if top:
         _show(layered, folder, top)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ import typer
 
 import rapidsgraph as rg
 
-from .. import io
+from .. import frames, io
 from ..device import Device
 from ..errors import GraphError
 from ..frames import Frame
@@ -26,6 +27,7 @@ from .files import STREAM, check_output, overwrites, write_output
 from .help import GRAPH, MESSAGES, OUTPUT, flag_option
 from .messages import note
 
+CANDIDATES = "rapidsgraph.weight_candidates"  # in the context of a command
 INPUTS = (
     "CSV, TSV, SNAP text, JSON Lines, Parquet, Arrow or .mtx: a file, a folder, a glob in quotes, "
     "a URL, or - for standard input"
@@ -336,7 +338,26 @@ def choose_weight_option(
     weight, unweighted = (context.params[name] for name in ("weight", "unweighted"))
     if unweighted and is_given(context, "weight"):
         raise typer.BadParameter("leave out this or --weight", param_hint="--unweighted")
-    return None if unweighted else io.choose_weight_column(edges, weight, source, destination)
+    column = None if unweighted else io.choose_weight_column(edges, weight, source, destination)
+    if column is None and not unweighted:
+        context.meta[CANDIDATES] = io.list_weight_candidates(edges, source, destination)
+    return column
+
+
+def note_missing_weights(context: typer.Context, effect: str | None = None) -> None:
+    """Print that there is no column `weight`, if others may be weights or there is an `effect`.
+
+    `choose_weight_option` has looked for them.
+    """
+    candidates = context.meta.get(CANDIDATES, ())
+    text = "there is no column 'weight' and no --weight" + (f": {effect}" if effect else "")
+    if candidates:
+        text += (
+            f"; columns of numbers: {frames.list_weight_candidates(candidates)}; "
+            f"--weight {shlex.quote(candidates[0])} uses one of them, --unweighted none"
+        )
+    if candidates or effect:
+        note(text)
 
 
 def vertex_columns(source: Sequence[str] | None, destination: Sequence[str] | None) -> list[str]:

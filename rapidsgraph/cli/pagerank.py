@@ -39,6 +39,7 @@ from .options import (
     WeightOption,
     choose_weight_option,
     is_given,
+    note_missing_weights,
     output_option,
     plot_option,
     top_option,
@@ -216,7 +217,9 @@ def pagerank(
         report_streaming(run, graph)
     if is_store(edges) and graph.weighted:
         run.report("the layered edge list has weights, which are used")
-    elif column is not None and not is_given(context, "weight"):
+    elif column is None:
+        note_missing_weights(context)
+    elif not is_given(context, "weight"):
         run.report("the weights of edges are those of column 'weight'")
     if verify:
         parameters.pop("start", None)

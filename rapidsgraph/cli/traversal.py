@@ -44,6 +44,7 @@ from .options import (
     WeightOption,
     choose_weight_option,
     is_given,
+    note_missing_weights,
     output_option,
     plot_option,
     top_option,
@@ -333,6 +334,6 @@ def report_weights(run: CommandRun, graph: Any, context: typer.Context, column: 
             run.report("the layered edge list has no weights: each edge costs 1", always=True)
     elif column is None:
         if not context.params["unweighted"]:
-            run.report("there is no column 'weight' and no --weight: each edge costs 1", True)
+            note_missing_weights(context, "each edge costs 1")
     elif not is_given(context, "weight"):
         run.report("the weights of edges are those of column 'weight'")

@@ -80,6 +80,8 @@ class DerivedGraph(DistributedGraph):
         )
         self.num_partitions = parent.num_partitions  # the number of workers may have changed since
         self._origin, self._derive_partitions = parent.without_partitions(), derive
+        if not self.weighted:
+            self.weight_candidates = parent.weight_candidates
         tasks, infos = derive(parent)
         self._set_partitions(layout, tasks, [each.nbytes for each in infos])
         self.bounds = list(infos[0].bounds)

@@ -77,6 +77,7 @@ class DistributedGraph(DistributedStorage):
     """
 
     weight_candidates: Sequence[str] = ()  # columns of the edge frame that may be weights
+    build_call = LocalGraph.build_call
     bounds: list[int]
     num_vertices: int
     num_edges: int
@@ -294,12 +295,13 @@ class DistributedGraph(DistributedStorage):
             return executor.gather([self.labeling, *rows])
 
         labeling, *rows = self._recover(gather)
-        return LocalGraph(
+        graph = LocalGraph(
             labeling, partitioning.join_rows(rows), self.built_layout, directed=self.directed,
             weighted=self.weighted, multi_edges=self.multi_edges, self_loops=self.self_loops,
             num_rows=self.num_rows, num_loops_dropped=self.num_loops_dropped,
             num_edges=self.num_edges,
         )  # fmt: skip
+        return graph.with_candidates_of(self)
 
     def cached(self, key: str, make: Callable[[], Any]) -> Any:
         """Return the cached tasks of `make`, which are submitted again if one became invalid."""

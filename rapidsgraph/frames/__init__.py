@@ -38,7 +38,11 @@ from .from_frame import (
     normalize_frame,
     to_device,
 )
-from .numeric_columns import find_weight_candidates
+from .numeric_columns import (
+    find_weight_candidates,
+    list_weight_candidates,
+    sort_weight_candidates,
+)
 from .to_frame import decode_text, divide_rows, get_nullable_column, make_frame
 
 __all__ = [
@@ -69,11 +73,13 @@ __all__ = [
     "is_dask",
     "is_frame",
     "library_name",
+    "list_weight_candidates",
     "make_frame",
     "missing_column_error",
     "missing_endpoint_error",
     "normalize_frame",
     "series_library",
+    "sort_weight_candidates",
     "text_sizes",
     "to_device",
 ]

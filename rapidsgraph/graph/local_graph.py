@@ -110,6 +110,7 @@ class LocalGraph:
     """
 
     weight_candidates: Sequence[str] = ()  # columns of the edge frame that may be weights
+    build_call = "rg.Graph(edges"  # for messages about them
 
     def __init__(
         self,
@@ -224,7 +225,14 @@ class LocalGraph:
             num_loops_dropped=0, num_edges=num_edges,
         )  # fmt: skip
         graph._adjacencies |= adjacencies
-        return graph
+        return graph.with_candidates_of(self)
+
+    def with_candidates_of(self, origin: Any) -> Self:
+        """Take over the columns that may be weights of the graph that this one derives from."""
+        if not self.weighted:
+            self.weight_candidates = origin.weight_candidates
+            self.build_call = origin.build_call
+        return self
 
     @property
     def vertices(self) -> Any:

@@ -31,6 +31,7 @@ def to_undirected(graph: LocalGraph, multi_edges: MultiEdges | None) -> LocalGra
     )  # fmt: skip
     weights = adjacency.weights if graph.weighted else None
     coo = [row_indices(adjacency), adjacency.neighbors, weights]
-    return build_from_ids(
+    undirected = build_from_ids(
         coo, graph.labeling, directed=False, multi_edges=policy, self_loops=graph.self_loops
     )
+    return undirected.with_candidates_of(graph)

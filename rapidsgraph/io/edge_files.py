@@ -47,6 +47,7 @@ from .tables import (
     weight_errors,
 )
 from .text_files import Text
+from .weight_candidates import find_weight_candidates, warn_about_candidates
 
 logger = logging.getLogger(__name__)
 
@@ -106,6 +107,12 @@ def read_edges(
     GpuUnavailableError
         If ``device="gpu"`` and no GPU works.
 
+    Warns
+    -----
+    WeightWarning
+        If there is no column `weight`, but others of numbers, and `weight` was not given. The
+        first rows of text decide whether its columns are of numbers.
+
     Notes
     -----
     Only the required columns are read. In text, names are int64 if all of them are integers, quoted
@@ -147,6 +154,8 @@ def read_edges(
                 file, columns.groups, columns.ids, columns.weights, device, columns.names
             )
         logger.info("read %d rows of %s for the %s", len(frame), files.name, device)
+        if is_default_weight(weight):
+            warn_about_candidates(str(files), find_weight_candidates(file, columns))
     return frame
 
 
@@ -348,6 +357,21 @@ def choose_weight_column(
         return weight
     endpoints = [*as_list(source or "source"), *as_list(destination or "destination")]
     return choose_weight(weight, column_names(path), endpoints)
+
+
+def list_weight_candidates(
+    path: Input,
+    source: str | Sequence[str] | None = None,
+    destination: str | Sequence[str] | None = None,
+) -> list[str]:
+    """Return the columns of numbers that may be weights, if the file has no column of weights.
+
+    Parameters are those of `read_edges`.
+    """
+    with open_input(path) as files, read_errors(files.name):
+        file = open_table(files, POSITIONAL)
+        columns = select_columns(file.names, files.name, source, destination, DEFAULT_WEIGHT)
+        return find_weight_candidates(file, columns)
 
 
 def read_edge_metadata(

@@ -19,12 +19,19 @@ from ..device import Device, choose
 from ..errors import GraphError
 from ..frames import Vertices
 from ..graph.local_graph import check_policies
-from ..io.edge_files import choose_weight_column
+from ..io.edge_files import choose_weight_column, list_weight_candidates
 from ..io.formats import Format
 from ..io.inputs import Input, InputFiles, display_name, is_local, open_input
 from ..io.tables import read_errors
+from ..io.weight_candidates import warn_about_candidates
 from ..progress import Progress, reporter
-from ..validation import DEFAULT_WEIGHT, GRAPH_CALLS, check_path, parse_bytes
+from ..validation import (
+    DEFAULT_WEIGHT,
+    GRAPH_CALLS,
+    check_path,
+    is_default_weight,
+    parse_bytes,
+)
 from .outofcore import build as outofcore
 from .outofcore.edge_reader import EdgeFile
 from .storage import LayeredStorage
@@ -67,6 +74,13 @@ def _choose_weight(path: Input, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "weight": choose_weight_column(path, *columns)}
 
 
+def warn_about_weights(path: Input, options: dict[str, Any]) -> None:
+    """Warn if the file has no column of weights, but others of numbers; see `read_edges`."""
+    if is_default_weight(options["weight"]):
+        columns = options["source"], options["destination"]
+        warn_about_candidates(str(path), list_weight_candidates(path, *columns))
+
+
 def build_from_file(
     path: Input,
     root: Vertices,
@@ -97,6 +111,7 @@ def build_from_file(
     check_policies(options["directed"], options["multi_edges"], options["self_loops"])
     with open_input(path, format, storage_options) as files:
         check_separate(store, files)
+        warn_about_weights(files, options)
         options = _choose_weight(files, options)
         columns = (options[name] for name in ("source", "destination", "weight", "vertices"))
         EdgeFile(files, *columns)

@@ -27,7 +27,13 @@ from ..io.inputs import Input, InputFiles
 from ..progress import Progress, reporter
 from ..validation import DEFAULT_WEIGHT, check_count, suggest_parameters
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
-from .cache import build_from_file, cache_path, check_no_file_options, find_store
+from .cache import (
+    build_from_file,
+    cache_path,
+    check_no_file_options,
+    find_store,
+    warn_about_weights,
+)
 from .packing import PARTITION_BYTES
 from .storage import LayeredStorage, StreamStats
 from .store import open_store
@@ -164,6 +170,8 @@ class LayeredEdgeList(StoredGraph):
         -----
         UserWarning
             If the root reaches no other vertex.
+        WeightWarning
+            If a file has no column `weight`, but others of numbers; see `read_edges`.
 
         Examples
         --------
@@ -291,6 +299,8 @@ class LayeredEdgeList(StoredGraph):
         -----
         RuntimeWarning
             If the store is damaged and is replaced.
+        WeightWarning
+            If the file has no column `weight`, but others of numbers; see `read_edges`.
 
         Notes
         -----
@@ -307,6 +317,7 @@ class LayeredEdgeList(StoredGraph):
         }  # fmt: skip
         store = find_store(path, root, options)
         if store is not None:
+            warn_about_weights(path, options)
             storage = LayeredStorage.from_store(store, device)
         else:
             storage = build_from_file(

@@ -86,3 +86,21 @@ def test_a_default_column_without_numbers(tmp_path, ending):
     write_frame(EDGES.assign(weight=-1.0), path)
     done = run("pagerank", path, code=1)
     assert done.stderr.endswith("; --unweighted ignores the column\n")
+
+
+def test_columns_that_may_be_weights_are_named(put):
+    path = put("km.csv", "source,destination,year,km\n0,1,2000,1.5\n1,2,2001,3\n")
+    tail = "; columns of numbers: 'km', 'year'; --weight km uses one of them, --unweighted none\n"
+    start = "there is no column 'weight' and no --weight"
+    for command, effect in (
+        (["pagerank", path], ""),
+        (["layer", path, "--from", 0], ""),
+        (["sssp", path, "--from", 0], ": each edge costs 1"),
+        (["shortest-path", path, "--from", 0, "--to", 2], ": each edge costs 1"),
+    ):
+        done = run(*command)
+        assert done.exit_code == 0
+        assert start + effect + tail in done.stderr
+        assert done.stderr.count("no column 'weight'") == 1
+        for options in (["--weight", "km"], ["--unweighted"]):
+            assert start not in run(*command, *options).stderr

@@ -305,3 +305,84 @@ def test_merged_rows_of_other_weights_are_counted(kind, monkeypatch):
     equal = FrameMaker(kind)(columns_of([(0, 1, 5), (0, 1, 5), (1, 0, 4)]))
     assert not caught_warnings(lambda: rg.Graph(equal))
     assert not caught_warnings(lambda: rg.sssp(frame, 0))
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.txt.csv", "e.jsonl", "e.parquet", "e.arrow"])
+def test_reading_a_file_warns_about_columns_that_may_be_weights(name, tmp_path):
+    path = tmp_path / name
+    frame = pandas.DataFrame(
+        {
+            "source": [0, 1],
+            "destination": [1, 2],
+            "year": [1, 2],
+            "km": [0.5, 2],
+            "kind": ["a", "b"],
+        }
+    )
+    if name.endswith(".csv"):
+        frame.to_csv(path, index=False)
+    elif name.endswith(".jsonl"):
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        io.write_frame(frame, path)
+    stored = tmp_path / "store"
+    for call in (
+        lambda: rg.read_edges(path, device="cpu"),
+        lambda: rg.LayeredEdgeList.build(path, 0, store=stored, device="cpu"),
+        lambda: rg.LayeredEdgeList.cached(path, 0, device="cpu"),
+        lambda: rg.LayeredEdgeList.cached(path, 0, device="cpu"),
+    ):
+        [warning] = caught_warnings(call)
+        message = str(warning.message)
+        assert message.startswith(f"{path}: no weights are read")
+        assert "columns of numbers: 'km', 'year'; weight='km' reads one of them" in message
+        assert warning.filename == __file__
+    for call in (
+        lambda: rg.read_edges(path, weight=None, device="cpu"),
+        lambda: rg.read_edges(path, weight="km", device="cpu"),
+        lambda: rg.LayeredEdgeList.cached(path, 0, weight=None, device="cpu"),
+    ):
+        assert not caught_warnings(call)
+
+
+def test_reading_text_without_a_header_does_not_warn(put):
+    for content in ("0 1\n1 2\n", "# a comment\n0 1 0.5\n1 2 2\n"):
+        path = put("edges.txt", content)
+        assert not caught_warnings(lambda path=path: rg.read_edges(path, device="cpu"))
+
+
+def test_relations_of_duckdb_have_candidates():
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("select 0 as source, 1 as destination, 1.5 as km, 2::double as x, 'a' k")
+    for call in (lambda: rg.sssp(relation, 0), lambda: rg.pagerank(rg.Graph(relation))):
+        [warning] = caught_warnings(call)
+        assert "columns of numbers: 'km', 'x'; " in str(warning.message)
+
+
+def test_attributes_of_other_graphs_are_candidates():
+    networkx, igraph = pytest.importorskip("networkx"), pytest.importorskip("igraph")
+    g = networkx.path_graph(3)
+    networkx.set_edge_attributes(g, {(0, 1): {"length": 2.5, "kind": "a", "is_new": True}})
+    other = igraph.Graph([(0, 1), (1, 2)], edge_attrs={"length": [1, 2.5], "kind": ["a", "b"]})
+    for build, value in ((rg.from_networkx, g), (rg.from_igraph, other)):
+        name = build.__name__
+        graph = build(value)
+        for derived in (graph, graph.subgraph([0, 1])):
+            [warning] = caught_warnings(lambda derived=derived: rg.sssp(derived, 0))
+            message = str(warning.message)
+            assert "no attribute 'weight'; attributes of numbers: 'length'; " in message
+            assert f"rg.{name}(g, weight='length') uses one of them" in message
+        for weight in (None, "length"):
+            graph = build(value, weight)
+            assert not caught_warnings(lambda graph=graph: rg.sssp(graph, 0))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "dask-3"])
+def test_derived_graphs_keep_their_candidates(kind):
+    graph = rg.Graph(FrameMaker(kind)({"source": [0, 1], "destination": [1, 2], "km": [3, 4]}))
+    derived = [graph.subgraph([0, 1]), graph.reverse(), graph.to_undirected()]
+    if kind != "pandas":
+        derived.append(graph.compute())
+    for each in derived:
+        [warning] = caught_warnings(lambda each=each: rg.pagerank(each))
+        assert "columns of numbers: 'km'; " in str(warning.message)
