@@ -78,7 +78,7 @@ def warn_about_weights(path: Input, options: dict[str, Any]) -> None:
     """Warn if the file has no column of weights, but others of numbers; see `read_edges`."""
     if is_default_weight(options["weight"]):
         columns = options["source"], options["destination"]
-        warn_about_candidates(str(path), list_weight_candidates(path, *columns))
+        warn_about_candidates(str(display_name(path)), list_weight_candidates(path, *columns))
 
 
 def build_from_file(
