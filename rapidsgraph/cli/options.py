@@ -22,6 +22,7 @@ from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import SelfLoops
 from ..io.formats import Format
 from ..io.inputs import InputFiles
+from ..io.remote import display_url
 from ..validation import vertex_labels
 from .files import STREAM, check_output, overwrites, write_output
 from .help import GRAPH, MESSAGES, OUTPUT, flag_option
@@ -185,10 +186,11 @@ class CommandRun:
         for name, path in extra_outputs.items():
             check_output(path, name, None)
             if path and output and overwrites(path, output):
+                name_of_path = display_url(path)
                 raise GraphError(
-                    f"{path}: --{name} would overwrite --output; name another file",
+                    f"{name_of_path}: --{name} would overwrite --output; name another file",
                     parameter=f"--{name}",
-                    path=path,
+                    path=name_of_path,
                 )
         if plot:
             rg.plot.check(plot)
@@ -274,12 +276,14 @@ def _check_overwriting(
             )
         for option, target in outputs.items():
             if source and target and overwrites(target, source):
-                text = input_name if target == str(source) else f"{input_name} ({source})"
+                text = (
+                    input_name if target == str(source) else f"{input_name} ({display_url(source)})"
+                )
                 raise GraphError(
-                    f"{target}: {option} would overwrite {text}, which is an input; name another "
-                    "file",
+                    f"{display_url(target)}: {option} would overwrite {text}, which is an input; "
+                    "name another file",
                     parameter=option,
-                    path=target,
+                    path=display_url(target),
                 )
 
 
@@ -310,11 +314,11 @@ def _read_vertices(
         if len(frame) and len(table) and is_text != (label in text_columns):
             types = ("text", "integers") if is_text else ("integers", "text")
             raise GraphError(
-                f"{path}: column {label!r} holds {types[0]}, and {edges} names vertices by "
-                f"{types[1]}",
+                f"{display_url(path)}: column {label!r} holds {types[0]}, and "
+                f"{display_url(edges)} names vertices by {types[1]}",
                 parameter="--vertices",
                 column=label,
-                path=path,
+                path=display_url(path),
             )
     if declared is None:
         return table

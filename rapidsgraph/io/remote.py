@@ -36,9 +36,10 @@ PACKAGES = {  # of protocols that fsspec itself does not implement
     "ssh": "paramiko",
 }
 MAGIC = re.compile(r"[*?\[]")  # of a glob
-USER = re.compile(r"//[^/?#\s]*@")  # and password
+USER = re.compile(r"//[^/\s'\"]*@")  # and password
 HTTP_QUERY = re.compile(r"(https?:[^?\s]*)\?.*?(?=::[a-z0-9+.-]+://|$)", re.IGNORECASE | re.DOTALL)
-QUERY = re.compile(r"\?[^\s'\"<>()]*=[^\s'\"<>()]*")  # within text
+# Of a URL within text; a client may leave out the scheme.
+QUERY = re.compile(r"(https?:[^\s?'\"<>()]*)?\?(?(1)|[^\s'\"<>()]*=)[^\s'\"<>()]*", re.IGNORECASE)
 PROGRAMMING_ERRORS = AttributeError, NameError, TypeError
 
 
@@ -74,7 +75,7 @@ def display_url(url: Any) -> str:
 
 def redact(text: str) -> str:
     """Return a text without the passwords and queries of URLs in it, which may have no scheme."""
-    return QUERY.sub("", USER.sub("//", text))
+    return QUERY.sub(r"\1", USER.sub("//", text))
 
 
 def is_http(url: str) -> bool:

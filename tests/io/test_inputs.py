@@ -9,6 +9,7 @@ import io
 import lzma
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -609,6 +610,7 @@ def test_layered_edge_lists_behind_urls_are_no_edges(memory, tmp_path):
             "zip://b.csv::https://h/a.zip?k=SECRET::file://x",
             "zip://b.csv::https://h/a.zip::file://x",
         ),
+        ("https://u:p?w@h/a.csv", "https://h/a.csv"),
         ("memory://d/a?.csv", "memory://d/a?.csv"),
     ],
 )
@@ -622,7 +624,9 @@ def test_names_of_urls_hold_no_secrets(url, name):
         "403, message='Forbidden', url='https://h/a.csv?sig=SECRET&x=1'",
         "HTTPSConnectionPool(host='h', port=443): Max retries exceeded with url: /a.csv?sig=SECRET",
         "cannot open ftp://name:SECRET@host/a.csv",
-        "<https://h/a.csv?SECRET=>",
+        "<https://h/a.csv?SECRET>",
+        "Cannot connect to https://name:SEC?RET@h/a.csv",
+        "s3://name:SECRET@SECRET@bucket/a.csv?versionId=SECRET",
     ],
 )
 @pytest.mark.parametrize("error", [OSError, PermissionError, ValueError])
@@ -635,7 +639,7 @@ def test_errors_of_clients_hold_no_secrets(memory, monkeypatch, text, error):
     monkeypatch.setattr(type(memory), "get_file", fail)
     with pytest.raises(GraphError, match="a.csv") as caught:
         read("memory://a.csv")
-    assert "SECRET" not in str(caught.value)
+    assert not re.search("SEC|RET", str(caught.value))
 
 
 @pytest.mark.parametrize("error", [AttributeError, TypeError])
