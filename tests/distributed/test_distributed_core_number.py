@@ -1,5 +1,7 @@
 """Core numbers of Dask frames, on any number of ranks."""
 
+import sys
+
 import dask
 import numpy as np
 import pandas
@@ -10,6 +12,7 @@ from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
 from rapidsgraph.distributed.replica import REPLICA_LIMIT
+from rapidsgraph.graph.local_graph import storage_of
 
 
 @pytest.fixture(params=[1, 2, 3, 7])
@@ -71,3 +74,14 @@ def test_fewer_vertices_than_ranks(ranks, edges):
     columns = {"source": np.array(sources, int), "destination": np.array(destinations, int)}
     check(pandas.DataFrame(columns))
     check(pandas.DataFrame(columns), vertices=4)
+
+
+def test_exchanges_leave_no_lists_on_partitions(ranks):
+    """Copies of a small graph stay, as for searches."""
+    frame = edges_of(900, 120)
+    graph = rg.Graph(in_partitions(frame, 3), directed=False)
+    partitions = [task.result for task in storage_of(graph).simple_partitions()]
+    sizes = [sys.getsizeof(each) for each in partitions]
+    with dask.config.set({REPLICA_LIMIT: 0}):
+        rg.core_number(graph)
+    assert [sys.getsizeof(each) for each in partitions] == sizes
