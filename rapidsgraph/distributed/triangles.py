@@ -35,8 +35,9 @@ from .graph import (
 )
 from .partition import Partition
 
-# Of an arc in `_pack_upper_lists`: its row, index, stop, flag and neighbor.
-PACKING_BYTES = 4 + 8 + 8 + 1 + 4
+# Of a neighbor, if there are several ranks: in the merged and the ranked list, and its row, index,
+# stop, flag and copy in `_pack_upper_lists`.
+RING_BYTES = 4 + 4 + 4 + 8 + 8 + 1 + 4
 
 
 @release_on_error
@@ -110,9 +111,10 @@ def _check_memory(
     `num_neighbors` is the size of all its neighborhoods, or a bound: of a directed graph, the
     number of arcs of both layouts.
     """
-    num_bytes = ALGORITHM_BYTES[algorithm].total(partition.num_vertices, num_neighbors, False)
+    per_vertex, per_neighbor, _ = ALGORITHM_BYTES[algorithm]
     if communicator.size > 1:
-        num_bytes += PACKING_BYTES * num_neighbors
+        per_neighbor = max(per_neighbor, RING_BYTES)
+    num_bytes = per_vertex * partition.num_vertices + per_neighbor * num_neighbors
     what = f"triangles of {num_neighbors:,} arcs in a partition"
     check_free_memory(what, num_bytes, partition.xp)
 

@@ -78,7 +78,7 @@ def test_the_memory_check_counts_both_layouts(ranks, monkeypatch):
     frame = pandas.DataFrame(columns_of(random_edges(7, 300, 4000)))[["source", "destination"]]
     graph = rg.Graph(in_partitions(frame, 3))
     per_vertex, per_arc, _ = ALGORITHM_BYTES["clustering_coefficient"]
-    per_arc += distributed_triangles.PACKING_BYTES if ranks > 1 else 0
+    per_arc = max(per_arc, distributed_triangles.RING_BYTES) if ranks > 1 else per_arc
     needed = record_memory(
         monkeypatch, distributed_triangles, lambda: rg.clustering_coefficient(graph)
     )
