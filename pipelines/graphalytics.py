@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,60 +52,134 @@ class Properties:
 
     Attributes
     ----------
+    path : Path
+        The file that holds them.
     name : str
-    vertices, edges : Path
-    is_directed, has_weights : bool
     parameters : dict from str to str
         Such as ``"bfs.source-vertex"``, and ``"algorithms"``, a list of names.
     """
 
+    path: Path
     name: str
-    vertices: Path
-    edges: Path
-    is_directed: bool
-    has_weights: bool
     parameters: dict[str, str]
 
     def get(self, key: str) -> str:
         """Return a parameter; raise GraphError if there is none."""
         if key not in self.parameters:
-            raise rg.GraphError(f"the properties of {self.name} have no {key}", parameter=key)
+            raise rg.GraphError(
+                f"{self.path}: the properties of {self.name} have no {key}",
+                parameter=key, path=self.path,
+            )  # fmt: skip
         return self.parameters[key]
+
+    def get_number(self, key: str, convert: type[int] | type[float]) -> Any:
+        """Return a parameter as an integer or a float."""
+        value = self.get(key)
+        try:
+            return convert(value)
+        except ValueError:
+            number = "an integer" if convert is int else "a number"
+            raise self.error(key, f"it must be {number}") from None
+
+    def error(self, key: str, problem: str) -> rg.GraphError:
+        """Return the error for the value of a parameter."""
+        value = self.parameters[key]
+        return rg.GraphError(
+            f"{self.path}: graph.{self.name}.{key} is {value!r}; {problem}",
+            parameter=key, value=value, path=self.path,
+        )  # fmt: skip
+
+    @property
+    def vertices(self) -> Path:
+        """The file of vertices."""
+        return self.path.parent / self.get("vertex-file")
+
+    @property
+    def edges(self) -> Path:
+        """The file of edges."""
+        return self.path.parent / self.get("edge-file")
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        value = self.get("directed").lower()
+        if value not in ("true", "false"):
+            raise self.error("directed", "it must be true or false")
+        return value == "true"
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether edges have weights."""
+        return "edge-properties.names" in self.parameters
 
     @property
     def tasks(self) -> list[TaskName]:
         """The tasks that the properties list."""
-        names = {name.strip().upper() for name in self.get("algorithms").split(",")}
-        return [task for task in TaskName if task in names]
+        names = [name.strip() for name in self.get("algorithms").split(",")]
+        for name in names:
+            if name.upper() not in list(TaskName):
+                known = ", ".join(TaskName).lower()
+                raise self.error("algorithms", f"{name!r} is none of {known}")
+        return [task for task in TaskName if task in {name.upper() for name in names}]
 
 
 def read_properties(path: Path) -> Properties:
     """Read a `.properties` file: lines "graph.NAME.key = value", and comments."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise rg.GraphError(f"{path}: the text is not UTF-8 ({error})", path=path) from error
     values: dict[str, str] = {}
-    for line in path.read_text().splitlines():
-        key, separator, value = line.partition("=")
-        if separator and not line.lstrip().startswith("#"):
-            values[key.strip()] = value.strip()
-    end = ".vertex-file"
-    names = [key[len("graph.") : -len(end)] for key in values if key.endswith(end)]
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith(("#", "!")):
+            continue
+        key, separator, value = map(str.strip, line.partition("="))
+        if not separator:
+            raise rg.GraphError(f"{path}, line {number}: there is no '=' in {key!r}", path=path)
+        if key in values:
+            raise rg.GraphError(
+                f"{path}, line {number}: the key {key} has a value already",
+                parameter=key,
+                path=path,
+            )
+        values[key] = value
+    start, end = "graph.", ".vertex-file"
+    names = [
+        key.removeprefix(start).removesuffix(end)
+        for key in values
+        if key.startswith(start) and key.endswith(end) and len(key) > len(start + end)
+    ]
     if len(names) != 1:
         raise rg.GraphError(
             f"{path}: {len(names)} lines 'graph.NAME{end} = FILE'; there must be one", path=path
         )
     prefix = f"graph.{names[0]}."
+    for key in values:
+        if not key.startswith(prefix):
+            raise rg.GraphError(
+                f"{path}: the key {key} must begin with {prefix}", parameter=key, path=path
+            )
     own = {key.removeprefix(prefix): value for key, value in values.items()}
-    properties = Properties(
-        names[0], path.parent / own["vertex-file"], path.parent / own.get("edge-file", ""),
-        own.get("directed") == "true", "edge-properties.names" in own, own,
-    )  # fmt: skip
-    for key in ("edge-file", "directed"):
-        properties.get(key)
+    properties = Properties(path, names[0], own)
+    for key in ("vertex-file", "edge-file"):
+        if not properties.get(key):
+            raise properties.error(key, "name a file")
+    _ = properties.is_directed  # reported before the files are read
     return properties
 
 
 def read_edges(properties: Properties, device: Device) -> Any:
     """Read the edges of a graph: columns `source`, `destination` and, with weights, `weight`."""
     path, weight = properties.edges, "weight" if properties.has_weights else None
+    if not path.stat().st_size:  # a graph without edges
+        columns = ["source", "destination", *([] if weight is None else [weight])]
+        types = {"source": "int64", "destination": "int64", "weight": "float64"}
+        edges = pd.DataFrame({name: pd.Series(dtype=types[name]) for name in columns})
+        if device == "gpu":
+            import cudf
+
+            edges = cudf.from_pandas(edges)
+        return edges
     edges = rg.read_edges(path, weight=weight, format="snap", device=device)
     if weight is not None and weight not in edges.columns:
         raise rg.GraphError(
@@ -154,6 +228,20 @@ def check_ids(rows: Any, columns: Sequence[str], path: Path) -> None:
         )
 
 
+def check_vertices(edges: Any, vertices: Any, properties: Properties) -> None:
+    """Raise GraphError if an end of an edge is not a vertex of the graph."""
+    for column in ("source", "destination"):
+        is_absent = ~edges[column].isin(vertices["vertex"]).to_numpy()
+        if is_absent.any():
+            row = int(is_absent.argmax())
+            source, destination = edges["source"][row], edges["destination"][row]
+            raise rg.VertexNotFoundError(
+                f"{properties.edges}: vertex {edges[column][row]} of the edge {source} "
+                f"{destination} is not in {properties.vertices}",
+                column=column, row=row, value=int(edges[column][row]), path=properties.edges,
+            )  # fmt: skip
+
+
 class Workload:
     """The graphs of the tasks on an engine: without weights, and with them for SSSP."""
 
@@ -162,6 +250,7 @@ class Workload:
         device: Device = "gpu" if engine == Engine.gpu else "cpu"
         self._edges = read_edges(properties, device)
         self._vertices = read_vertices(properties.vertices, device)
+        check_vertices(self._edges, self._vertices, properties)
         if engine == Engine.dask:
             import dask.dataframe
             from distributed import get_client
@@ -183,7 +272,7 @@ class Workload:
 
 def run_bfs(work: Workload) -> Any:
     """Return the number of edges from the source."""
-    source = int(work.properties.get("bfs.source-vertex"))
+    source = work.properties.get_number("bfs.source-vertex", int)
     return rg.bfs(work.build_for(TaskName.BFS), source, predecessors=False, method=work.method)
 
 
@@ -191,8 +280,8 @@ def run_pagerank(work: Workload) -> Any:
     """Return PageRank after a fixed number of iterations; dangling rank goes to all vertices."""
     return rg.pagerank(
         work.build_for(TaskName.PR),
-        damping=float(work.properties.get("pr.damping-factor")),
-        max_iterations=int(work.properties.get("pr.num-iterations")),
+        damping=work.properties.get_number("pr.damping-factor", float),
+        max_iterations=work.properties.get_number("pr.num-iterations", int),
         tolerance=0, method=work.method, progress=False,
     )  # fmt: skip
 
@@ -204,7 +293,7 @@ def run_components(work: Workload) -> Any:
 
 def run_label_propagation(work: Workload) -> Any:
     """Return the labels after at most the given number of iterations."""
-    iterations = int(work.properties.get("cdlp.max-iterations"))
+    iterations = work.properties.get_number("cdlp.max-iterations", int)
     graph = work.build_for(TaskName.CDLP)
     return rg.label_propagation(graph, iterations=iterations, method=work.method)
 
@@ -216,7 +305,7 @@ def run_clustering(work: Workload) -> Any:
 
 def run_shortest_paths(work: Workload) -> Any:
     """Return the weight of shortest paths from the source."""
-    source = int(work.properties.get("sssp.source-vertex"))
+    source = work.properties.get_number("sssp.source-vertex", int)
     graph = work.build_for(TaskName.SSSP)
     return rg.sssp(graph, source, predecessors=False, method=work.method)
 
@@ -253,22 +342,41 @@ class Task:
     column: str
     dtype: type
     compare: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    keys: dict[str, str] = field(default_factory=dict)  # of properties, by parameter of the call
 
 
 TASKS = {
-    TaskName.BFS: Task(run_bfs, "distance", np.int64, are_equal),
-    TaskName.PR: Task(run_pagerank, "pagerank", np.float64, are_close),
+    TaskName.BFS: Task(run_bfs, "distance", np.int64, are_equal, {"source": "bfs.source-vertex"}),
+    TaskName.PR: Task(
+        run_pagerank, "pagerank", np.float64, are_close,
+        {"damping": "pr.damping-factor", "max_iterations": "pr.num-iterations"},
+    ),
     TaskName.WCC: Task(run_components, "component", np.int64, are_equivalent),
-    TaskName.CDLP: Task(run_label_propagation, "label", np.int64, are_equal),
+    TaskName.CDLP: Task(
+        run_label_propagation, "label", np.int64, are_equal,
+        {"iterations": "cdlp.max-iterations"},
+    ),
     TaskName.LCC: Task(run_clustering, "coefficient", np.float64, are_close),
-    TaskName.SSSP: Task(run_shortest_paths, "distance", np.float64, are_close),
-}
+    TaskName.SSSP: Task(
+        run_shortest_paths, "distance", np.float64, are_close, {"source": "sssp.source-vertex"}
+    ),
+}  # fmt: skip
 
 
 def run_task(name: TaskName, work: Workload) -> pd.DataFrame:
     """Return the result of a task: columns `vertex` and `value`, sorted by vertex."""
     task = TASKS[name]
-    result = task.run(work)
+    try:
+        result = task.run(work)
+    except rg.GraphError as error:
+        key = task.keys.get(error.parameter or "")
+        if key is None:
+            raise
+        path = work.properties.path
+        error = error.with_fields(parameter=f"graph.{work.properties.name}.{key}")
+        raise rg.GraphError(
+            f"{path}: {error}", parameter=key, value=error.value, path=path
+        ) from error
     result = result.compute() if hasattr(result, "compute") else result
     result = result.to_pandas() if hasattr(result, "to_pandas") else result
     values = result[task.column]
@@ -284,6 +392,25 @@ def write_result(result: pd.DataFrame, path: Path) -> None:
     result.to_csv(path, sep=" ", header=False, index=False)
 
 
+def parse_values(reference: pd.DataFrame, dtype: type, path: Path) -> np.ndarray:
+    """Return the values of a reference as numbers."""
+    values = reference["value"].to_numpy(object)
+    try:
+        return values.astype(dtype)
+    except (ValueError, TypeError, OverflowError):
+        for row, value in enumerate(values):
+            try:
+                values[row : row + 1].astype(dtype)
+            except (ValueError, TypeError, OverflowError):
+                number = "an integer" if dtype is np.int64 else "a number"
+                raise rg.GraphError(
+                    f"{path}: the value {value!r} of vertex {reference['vertex'][row]} is not "
+                    f"{number}",
+                    row=row, value=value, path=path,
+                ) from None  # fmt: skip
+        raise
+
+
 def validate(name: TaskName, result: pd.DataFrame, path: Path) -> None:
     """Raise VerificationError unless a result matches the reference in a file."""
     reference = read_reference(path).sort_values("vertex", ignore_index=True)
@@ -291,7 +418,7 @@ def validate(name: TaskName, result: pd.DataFrame, path: Path) -> None:
     if not np.array_equal(reference["vertex"], result["vertex"]):
         raise rg.VerificationError(f"{name}: the vertices are not those of {path}")
     task = TASKS[name]
-    expected = reference["value"].to_numpy(object).astype(task.dtype)
+    expected = parse_values(reference, task.dtype, path)
     is_match = task.compare(result["value"].to_numpy(), expected)
     if not is_match.all():
         row = int(is_match.argmin())
@@ -315,6 +442,10 @@ def start_workers(engine: Engine, workers: int | None) -> Iterator[None]:
 
 
 def _check_output(output: Path) -> None:
+    if not output.parent.is_dir():
+        raise rg.GraphError(
+            f"{output}: the folder {output.parent} does not exist; create it first", path=output
+        )
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise rg.GraphError(f"{output}: there are files already; name another folder", path=output)
 
@@ -340,6 +471,7 @@ def graphalytics(
 ) -> None:
     """Run the tasks of LDBC Graphalytics on a graph, and validate the results."""
     graph = read_properties(properties)
+    names = task or graph.tasks
     rows = []
     with (
         replacing_folder(resolve_destination(output), _check_output) as folder,
@@ -348,7 +480,6 @@ def graphalytics(
         start = time.perf_counter()
         work = Workload(graph, engine)
         rows.append(("read", f"{time.perf_counter() - start:.3f}", ""))
-        names = task or graph.tasks
         start = time.perf_counter()
         for name in names:
             work.build_for(name)

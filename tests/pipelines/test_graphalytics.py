@@ -209,6 +209,96 @@ def test_wrong_inputs(example, tmp_path):
     assert "there are files already" in run(example, code=1).stderr
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "task", "message"),
+    [
+        ("directed", "maybe", "WCC", "directed is 'maybe'; it must be true or false"),
+        ("algorithms", "bfs, bogus", None, "algorithms is 'bfs, bogus'; 'bogus' is none of bfs"),
+        ("algorithms", "", None, "algorithms is ''; '' is none of bfs, pr, wcc"),
+        ("edge-file", "", "WCC", "edge-file is ''; name a file"),
+        ("pr.damping-factor", "abc", "PR", "damping-factor is 'abc'; it must be a number"),
+        ("pr.damping-factor", "2.0", "PR", "pr.damping-factor is 2.0"),
+        ("pr.num-iterations", "-1", "PR", "pr.num-iterations is -1"),
+        ("cdlp.max-iterations", "-1", "CDLP", "cdlp.max-iterations is -1"),
+        ("bfs.source-vertex", "x", "BFS", "source-vertex is 'x'; it must be an integer"),
+        ("bfs.source-vertex", "99", "BFS", "bfs.source-vertex: vertex 99"),
+        ("sssp.source-vertex", "99", "SSSP", "sssp.source-vertex: vertex 99"),
+    ],
+)  # fmt: skip
+def test_wrong_values_of_properties(example, key, value, task, message):
+    lines = example.read_text().splitlines()
+    key = f"graph.{example.stem}.{key}"
+    lines = [f"{key} = {value}" if line.startswith(f"{key} =") else line for line in lines]
+    example.write_text("\n".join(lines))
+    errors = run(example, *(["--task", task] if task else []), code=1).stderr
+    assert errors.startswith(f"error: {example}: graph.{example.stem}.")
+    assert message in errors
+    assert "--" not in errors
+    assert errors.count("\n") == 1
+    assert not example.with_name("results").exists()
+
+
+def test_directed_in_any_case(example):
+    text = example.read_text()
+    expected = graphalytics.read_properties(example).is_directed
+    for old, new in (("true", "True"), ("false", "FALSE")):
+        text = text.replace(f"directed = {old}", f"directed = {new}")
+    example.write_text(text)
+    assert graphalytics.read_properties(example).is_directed == expected
+
+
+def test_malformed_properties(example):
+    text = example.read_text()
+    key = f"graph.{example.stem}.directed"
+    for content, message in {
+        text + f"{key} = true\n": f"the key {key} has a value already",
+        text.replace(key, "directed"): "the key directed must begin with graph.",
+        text.replace("graph.", ""): "0 lines 'graph.NAME.vertex-file = FILE'",
+        text + "directed\n": "there is no '=' in 'directed'",
+        text.encode() + b"\xff": "the text is not UTF-8",
+    }.items():
+        example.write_bytes(content if isinstance(content, bytes) else content.encode())
+        errors = run(example, code=1).stderr
+        assert errors.startswith(f"error: {example}")
+        assert message in errors
+        assert errors.count("\n") == 1
+
+
+def test_malformed_edges(example):
+    path = example.with_suffix(".e")
+    text = path.read_text()
+    path.write_text(text + "2 77 0.5\n")
+    message = f"{path}: vertex 77 of the edge 2 77 is not in {example.with_suffix('.v')}"
+    assert message in run(example, code=1).stderr
+    path.write_text(text + "0x1 2 0.5\n")
+    assert f"{path}: source '0x1' in row" in run(example, code=1).stderr
+    path.write_text("")
+    run(example, "--task", "WCC", "--task", "PR", "--task", "SSSP")
+    lines = (example.with_name("results") / f"{example.stem}-WCC").read_text().splitlines()
+    assert len({line.split(" ")[1] for line in lines}) == len(lines) == len(VERTICES)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [("x", ": the value 'x' of vertex 9 is not "), ("", ", line 3: the number of fields is 1")],
+)
+@pytest.mark.parametrize("name", ["BFS", "PR"])
+def test_malformed_references(example, name, value, message):
+    path = example.with_name("reference") / f"{example.stem}-{name}"
+    lines = path.read_text().splitlines()
+    lines[2] = lines[2].split(" ")[0] + f" {value}"
+    path.write_text("\n".join(lines))
+    errors = run(example, "--task", name, "--reference", path.parent, code=1).stderr
+    assert f"error: {path}{message}" in errors
+
+
+def test_the_folder_of_the_output_is_missing(example, tmp_path):
+    output = tmp_path / "missing" / "results"
+    done = CliRunner().invoke(graphalytics.app, [str(example), "--output", str(output)])
+    assert done.exit_code == 1
+    assert f"the folder {output.parent} does not exist; create it first" in done.stderr
+
+
 def test_graphs_without_weights(example, tmp_path):
     lines = [line for line in example.read_text().splitlines() if "edge-properties" not in line]
     example.write_text("\n".join(lines))
