@@ -17,6 +17,7 @@ import typer
 import rapidsgraph as rg
 
 from .. import __version__
+from ..errors import GraphError
 from ..io.formats import Format, split_endings
 from ..io.remote import display_url
 from ..signals import ignore_signals
@@ -32,7 +33,7 @@ from . import (  # noqa: F401
     triangles,
 )
 from .app import DeviceOption, app, command, print_highest
-from .files import OutputFormatOption, check_output, write_output
+from .files import OutputFormatOption, check_output, closed_output, write_output
 from .help import flag_option, format_examples, panel_of
 from .messages import note, show_warning
 from .options import ProgressOption
@@ -42,12 +43,18 @@ __all__ = ["app", "main"]
 
 def main() -> None:
     """Run the command; `rapidsgraph.__main__` calls it when signals are handled."""
-    for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # closed by the parent process
-            setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
+    # A stream is None if the parent process closed it; no file must get its descriptor.
+    if sys.stdout is None:
+        os.open(os.devnull, os.O_WRONLY)
+        sys.stdout = closed_output()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     warnings.showwarning = show_warning
     try:
         app()
+    except GraphError as error:  # raised outside commands: --help cannot be printed
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
     finally:
         ignore_signals()  # the exit code says how the command ended
         _discard_unwritable()

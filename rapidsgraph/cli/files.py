@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import io as streams
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NoReturn, TextIO, get_args
 
 import typer
 
@@ -61,6 +62,29 @@ def open_edges(context: typer.Context) -> InputFiles:
     return context.with_resource(open_input(source, file_format))
 
 
+class ClosedOutput(streams.RawIOBase):
+    """A binary file in place of a closed standard output: to write to it is an error."""
+
+    @staticmethod
+    def error() -> GraphError:
+        """Return the error."""
+        return GraphError("standard output is closed", parameter="--output")
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, _data: Any) -> NoReturn:
+        """Raise GraphError."""
+        raise self.error()
+
+
+def closed_output() -> TextIO:
+    """Return a text file in place of a closed standard output."""
+    raw: Any = ClosedOutput()
+    return streams.TextIOWrapper(raw, encoding="utf-8", write_through=True)
+
+
 def is_file_or_folder(edges: Any) -> bool:
     """Return whether an input is one local file or folder, beside which layers can be stored."""
     return edges != STREAM and is_local(edges)
@@ -76,6 +100,8 @@ def check_output(
         return
     if output == STREAM:
         name = output_format or "csv"
+        if isinstance(sys.stdout.buffer, ClosedOutput):  # reported before any work
+            raise ClosedOutput.error()
         if name not in TEXT_FORMATS and sys.stdout.isatty():
             raise GraphError(
                 f"--output is -, and a terminal cannot show {name}; redirect standard output, or "

@@ -191,3 +191,25 @@ def test_a_stream_that_is_closed_from_the_start(edges, closed, tmp_path):
         "b,1,a",
         "c,,",
     ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["core-number", "EDGES", "-o", "-"],
+        ["pagerank", "EDGES"],
+        ["pagerank", "EDGES", "-o", "-", "--output-format", "parquet"],
+        ["bfs", "EDGES", "--from", "a", "--top", "1"],
+        ["doctor"],
+        ["--help"],
+        ["--version"],
+    ],
+    ids=" ".join,
+)
+def test_results_for_a_closed_standard_output(edges, arguments):
+    program = "import os, sys; os.close(1); os.execv(sys.executable, {})"
+    program = program.format("[sys.executable, '-c', sys.argv[1], *sys.argv[2:]]")
+    arguments = [edges if argument == "EDGES" else argument for argument in arguments]
+    run = start(PROGRAM, *arguments, program=program)
+    said = run.communicate(timeout=60)
+    assert (run.returncode, said[1]) == (1, "error: standard output is closed\n")
