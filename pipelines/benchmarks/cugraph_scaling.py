@@ -219,6 +219,7 @@ def copy_rate(cupy: Any) -> float:
 def plot(rows: Sequence[Record], path: Path) -> None:
     """Draw the times of both against the edges, a panel per task."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     done = [row for row in rows if row.get("check") == "ok"]
     tasks = list(dict.fromkeys(row["task"] for row in done))
@@ -232,6 +233,7 @@ def plot(rows: Sequence[Record], path: Path) -> None:
         if all(floors):
             axes.plot(edges, floors, color="gray", linestyle=":", label="floor")
         axes.set(xscale="log", yscale="log", title=task, xlabel="edges", ylabel="ms")
+        axes.xaxis.set_minor_formatter(NullFormatter())  # labels would overlap
         axes.grid(True, linewidth=0.4, alpha=0.6)
         axes.legend(fontsize="x-small", frameon=False)
     figure.savefig(path, dpi=110, metadata={"Software": None})
