@@ -50,6 +50,12 @@ _MODULES = {
     "verify": None,
 }
 __all__ = list(_MODULES)
+_EQUIVALENTS = {  # names of other libraries, for messages
+    "components": ["connected_components"],
+    "leiden": ["label_propagation"],
+    "louvain": ["label_propagation"],
+    "triangles": ["triangle_count"],
+}
 
 TYPE_CHECKING = False  # True for type checkers, which take `name as name` for a public name
 if TYPE_CHECKING:
@@ -95,7 +101,11 @@ if TYPE_CHECKING:
 
 def __getattr__(name):
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        similar = [*_EQUIVALENTS.get(name, ())]
+        if not similar and not name.startswith("_"):
+            similar = importlib.import_module("difflib").get_close_matches(name, _MODULES, 1)
+        hint = f"; did you mean {similar[0]}?" if similar else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     module = _MODULES[name]
     value = importlib.import_module(f"{__name__}.{module or name}")
     globals()[name] = value if module is None else getattr(value, name)

@@ -57,7 +57,8 @@ EQUIVALENTS: dict[str, tuple[str, ...]] = {
     "input_graph": ("graph",),
     "is_directed": ("directed",),
     "max_depth": ("depth_limit", "cutoff"),
-    "max_iter": ("max_iterations",),
+    "max_iter": ("max_iterations", "iterations"),
+    "max_iterations": ("iterations",),
     "min_samples": ("mu",),
     "n_workers": ("workers",),
     "nodelist": ("names",),
@@ -66,6 +67,7 @@ EQUIVALENTS: dict[str, tuple[str, ...]] = {
     "num_edges": ("edges",),
     "num_vertices": ("vertices",),
     "num_workers": ("workers",),
+    "radius": ("hops",),
     "random_state": ("seed",),
     "reset": ("personalization",),
     "return_predecessors": ("predecessors",),
@@ -151,6 +153,8 @@ def parse_bytes(value: Any, parameter: str) -> int:
 
 def check_path(path: Any) -> Path:
     """Return a path with ``~`` expanded; raise GraphError if no file can have this name."""
+    if isinstance(path, (list, tuple, set)):
+        reject("path", path, "name several files by a folder, or a glob such as 'edges-*.parquet'")
     if not isinstance(path, (str, os.PathLike)) or path == "":
         reject("path", path, "it must be a pathlib.Path, or a text that is not empty")
     try:

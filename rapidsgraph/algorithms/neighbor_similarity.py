@@ -8,12 +8,13 @@ import numpy as np
 
 from .. import device, frames
 from ..device import Array
+from ..errors import MissingColumnError
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import WARP
-from ..validation import check_free_memory
+from ..validation import check_free_memory, reject
 from .parameters import SimilarityParameters
 from .run_memory import check_run_memory
 from .similarity import common_neighbors, neighborhoods, undirected_graph
@@ -48,15 +49,35 @@ def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> F
 
 
 def find_pairs(labeling: Labeling, pairs: Any) -> tuple[Array, Array]:
-    """Return the ids of the sources and destinations of a frame of pairs.
-
-    Its name columns are those of a result.
-    """
-    _, table = frames.normalize_frame(frames.compute_if_dask(pairs), "pairs")
+    """Return the ids of the sources and destinations of pairs; see `tabulate_pairs`."""
+    table = tabulate_pairs(labeling, pairs)
     sources, destinations = (
         labeling.ids(table, "pairs", columns) for columns in pair_columns(labeling)
     )
     return sources, destinations
+
+
+def tabulate_pairs(labeling: Labeling, pairs: Any) -> Any:
+    """Return a table of a caller's pairs: a frame with the name columns of a result, or a list."""
+    columns = [name for names in pair_columns(labeling) for name in names]
+    pairs = frames.compute_if_dask(pairs)
+    if isinstance(pairs, (list, tuple, set, frozenset)):
+        rows = list(pairs)
+        if len(columns) != 2:
+            reject("pairs", pairs, f"pass a frame with the columns {', '.join(columns)}")
+        if not all(isinstance(row, (list, tuple)) and len(row) == 2 for row in rows):
+            reject("pairs", pairs, "it must be a frame, or a list of tuples of two vertices")
+        return dict(zip(columns, map(list, zip(*rows)) if rows else ([], []), strict=True))
+    _, table = frames.normalize_frame(pairs, "pairs")
+    names = list(map(str, frames.column_names(table)))
+    if len(names) == len(columns) == 2 and not {*names} & {*columns}:
+        hint = f"rename {names[0]!r} to {columns[0]!r} and {names[1]!r} to {columns[1]!r}"
+        raise MissingColumnError(
+            f"{{parameter}}: there is no column {columns[0]!r}; the columns are "
+            f"{', '.join(names)}; {hint}",
+            parameter="pairs", column=columns[0], columns=names, candidate=names[0], hint=hint,
+        )  # fmt: skip
+    return table
 
 
 def pair_columns(labeling: Labeling) -> list[list[str]]:

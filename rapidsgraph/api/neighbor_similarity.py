@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Sequence
+from typing import Any, get_args
 
 from ..algorithms.neighbor_similarity import KINDS, Kind
 from ..algorithms.parameters import SimilarityParameters
@@ -15,7 +16,7 @@ from ..validation import FramesMethod, check_choice, suggest_parameters
 @suggest_parameters
 def neighbor_similarity(
     graph: GraphLike,
-    pairs: Frame | None = None,
+    pairs: Frame | Sequence[tuple[Any, Any]] | None = None,
     *,
     kind: Kind = "jaccard",
     method: FramesMethod = "auto",
@@ -27,10 +28,10 @@ def neighbor_similarity(
     graph : Graph or edge frame
         Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
         frame, or the `Graph` of one, gives a Dask frame.
-    pairs : frame, optional
-        Pairs of vertices of the graph, in columns `source` and `destination`; of several name
-        columns, those of the result. By default the endpoints of every edge. On Dask, pairs need
-        ``method="frames"``, and must fit in the memory of the client.
+    pairs : frame or list of tuples, optional
+        Pairs of vertices of the graph, in columns `source` and `destination`, or as tuples of two
+        names; of several name columns, those of the result. By default the endpoints of every edge.
+        On Dask, pairs need ``method="frames"``, and must fit in the memory of the client.
     kind : {"jaccard", "overlap", "cosine", "common"}, default "jaccard"
         The measure; see Notes.
     method : {"auto", "frames"}, default "auto"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import get_args
 
 from ..algorithms.parameters import PathParameters
 from ..dispatch import run
 from ..frames import Frame, Vertices
 from ..graph.local_graph import GraphLike
-from ..validation import FramesMethod, check_choice, check_flag, suggest_parameters
+from ..validation import GRAPH_CALLS, FramesMethod, check_choice, check_flag, suggest_parameters
 
 
-@suggest_parameters
+@functools.partial(
+    suggest_parameters,
+    other_calls={**GRAPH_CALLS, "cutoff": "rg.sssp(graph, source, cutoff=...)"},
+)
 def shortest_path(
     graph: GraphLike,
     source: Vertices | None,

@@ -33,7 +33,7 @@ from . import (  # noqa: F401
     triangles,
 )
 from .app import DeviceOption, app, command, print_highest
-from .files import OutputFormatOption, check_output, closed_output, write_output
+from .files import STREAM, OutputFormatOption, check_output, closed_output, write_output
 from .help import flag_option, format_examples, panel_of
 from .messages import note, show_warning
 from .options import ProgressOption
@@ -328,4 +328,5 @@ def _generate(
         frame["destination"] += 1
     write_output(frame, output, output_format)
     ids = ", vertex ids from 1" if is_matrix else ""
-    note(f"{len(frame):,} edges in {display_url(output)}{ids}")
+    place = "standard output" if output == STREAM else display_url(output)
+    note(f"{len(frame):,} edges in {place}{ids}")

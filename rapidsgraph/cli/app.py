@@ -74,6 +74,7 @@ def command(
         @group.command(
             name,
             epilog=format_examples(*examples) if examples else None,
+            help=_join_lines(function.__doc__),
             rich_help_panel=panel_of(name) if group is app else None,
         )
         @_with_message_options
@@ -95,6 +96,11 @@ def command(
         return function
 
     return decorate
+
+
+def _join_lines(doc: str | None) -> str:
+    """Return the text of a docstring with one line per paragraph, which Typer wraps."""
+    return "\n\n".join(" ".join(each.split()) for each in inspect.cleandoc(doc or "").split("\n\n"))
 
 
 def _with_message_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -273,6 +273,7 @@ def sssp(
     examples=[
         "components debian.parquet --top 3",
         "components grid.parquet --output components.csv --verify",
+        "components debian.parquet --strong --top 3",
     ],
 )
 def components(
@@ -282,6 +283,9 @@ def components(
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UselessUndirectedOption = False,
+    strong: Annotated[
+        bool, flag_option("--strong", help="Find strongly connected components by directed edges.")
+    ] = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
     output: Annotated[str | None, output_option("vertices with their components")] = None,
@@ -292,7 +296,12 @@ def components(
     verify: Annotated[bool, verify_option("components")] = False,
     plot: Annotated[Path | None, plot_option("the distribution of sizes")] = None,
 ) -> None:
-    """Find weakly connected components, numbered from the largest. Directions are ignored."""
+    """Find connected components, numbered from the largest.
+
+    They are weakly connected, for which directions are ignored, without --strong.
+    """
+    if strong and undirected:
+        raise typer.BadParameter("leave out this or --strong", param_hint="--undirected")
     run = CommandRun(
         "components",
         {"EDGES": edges, "--vertices": vertices},
@@ -302,14 +311,14 @@ def components(
     graph = run.read_graph(
         open_edges(context), source, destination, device=device, vertices=vertices
     )
-    result = rg.connected_components(graph)
+    result = rg.connected_components(graph, strong=strong)
     run.end_step("labeled")
     run.report_graph(graph)
     sizes = np.bincount(result["component"].to_numpy())
     if sizes.size:
         run.report(f"components: {sizes.size:,}, the largest of {sizes[0]:,} vertices")
     if verify:
-        rg.verify.components(graph, result)
+        rg.verify.components(graph, result, strong=strong)
         run.report("verified: every component is connected, and no edge joins two")
 
     def print_largest(count: int | None) -> None:

@@ -40,6 +40,7 @@ CASTS = {
         ".astype('float64')": ".cast(polars.Float64)",
         ".str.decode('utf-8')": ".cast(polars.String)",
     },
+    "duckdb": {".astype('float64')": "CAST(COLUMN AS DOUBLE) in the query"},
     "arrow": {
         ".astype('str')": ".cast('string')",
         ".astype('int64')": ".cast('int64')",
@@ -239,7 +240,7 @@ def hints_for(library: str) -> Iterator[None]:
     except GraphError as error:
         hint, casts = error.hint or "", CASTS.get(library, {})
         for cast in casts:
-            hint = hint.replace(cast, casts[cast])
+            hint = hint.replace(cast, casts[cast].replace("COLUMN", str(error.column)))
         if hint == (error.hint or ""):
             raise
         raise error.with_fields(hint=hint) from None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import frames
-from ..errors import GraphError
+from ..errors import GraphError, VertexNotFoundError, VertexTypeError
 from ..frames import Frame, Vertices
 from ..validation import DEFAULT_WEIGHT, as_list, is_default_weight, suggest_parameters
 from . import degrees, export, orientation, subgraph
@@ -23,6 +23,7 @@ from .local_graph import (
     as_local_graph,
     build_graph,
 )
+from .vertex_arguments import find_vertices
 
 # What properties and methods of `Graph` do with a LocalGraph, by name.
 _LOCAL_METHODS: dict[str, Callable[..., Any]] = {
@@ -270,6 +271,7 @@ class Graph(StoredGraph):
         """
         return self._from_storage(self._call("subgraph", vertices))
 
+    @suggest_parameters
     def neighborhood(self, vertices: Vertices, hops: int = 1) -> Frame:
         """List the vertices that are at most some edges away from given ones.
 
@@ -467,3 +469,19 @@ class Graph(StoredGraph):
 
     def __len__(self) -> int:
         return self.num_vertices
+
+    def __contains__(self, vertex: Any) -> bool:
+        """Return whether a vertex, by its name, is in the graph."""
+        hash(vertex)  # a list of names is a TypeError, as of a dict
+        is_local = isinstance(self._storage, LocalGraph)
+        schema = self._storage.labeling.names if is_local else self._storage.schema
+        if isinstance(vertex, tuple) != (len(schema.labels) > 1):
+            return False
+        try:
+            if is_local:
+                find_vertices(self._storage.labeling, vertex, "vertex")
+            else:
+                self.neighborhood(vertex, 0)
+        except (VertexNotFoundError, VertexTypeError):
+            return False
+        return True

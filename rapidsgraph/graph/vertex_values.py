@@ -68,6 +68,8 @@ def tabulate_vertex_values(
         values = _tabulate_values(values, labeling.names.labels, parameter)
     elif _is_series(values):
         values = _tabulate_series(values, labeling.names.labels, parameter)
+    elif _is_indexed_frame(values, labeling.names.labels):
+        values = values.reset_index()
     if not frames.is_frame(values):
         kind = f"{type(values).__module__}.{type(values).__name__}".removeprefix("builtins.")
         hint = (
@@ -148,6 +150,12 @@ def _empty_error(parameter: str) -> GraphError:
 def _is_series(values: Any) -> bool:
     is_own = frames.library_name(values) in ("pandas", "cudf")
     return is_own and hasattr(values, "to_frame") and hasattr(values, "index")
+
+
+def _is_indexed_frame(values: Any, labels: Sequence[str]) -> bool:
+    """Return whether the index of a pandas or cuDF frame has the name columns."""
+    is_own = frames.library_name(values) in ("pandas", "cudf") and hasattr(values, "columns")
+    return is_own and list(values.index.names) == list(labels)
 
 
 def _is_column(values: Any) -> bool:

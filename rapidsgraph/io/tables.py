@@ -154,6 +154,9 @@ def select_columns(
         If a column is missing, ambiguous or used twice, or source and destination have different
         numbers of columns.
     """
+    _check_delimiter(column_names, path)
+    if source is None and destination is None:
+        _check_endpoints(column_names, path, weight)
     ends = []
     for parameter, value in (("source", source), ("destination", destination)):
         names = [parameter] if value is None else as_list(value)
@@ -179,6 +182,45 @@ def select_columns(
         )
     is_renamed = not any(isinstance(value, list | tuple) for value in (source, destination))
     return ColumnSelection(sources, destinations, weights, is_renamed)
+
+
+def _check_delimiter(column_names: Sequence[str], path: str | Path) -> None:
+    """Raise GraphError for one column whose name looks like several."""
+    name = column_names[0] if len(column_names) == 1 else ""
+    delimiter = next((each for each in (";", "\t", "|") if each in name), None)
+    if delimiter is not None:
+        hint = f"read it by pandas.read_csv(path, sep={delimiter!r}) and pass the frame"
+        raise GraphError(
+            f"{path}: there is one column, {name!r}; the delimiter looks like {delimiter!r}, and "
+            f"that of this format is another; {hint}",
+            path=path,
+            hint=hint,
+        )
+
+
+def _check_endpoints(column_names: Sequence[str], path: str | Path, weight: str | None) -> None:
+    """Raise MissingColumnError that names both ends if both default columns are missing."""
+    ends = "source", "destination"
+    if any(name in column_names for name in ends):
+        return
+    used = as_list(weight)
+    errors = [frames.missing_column_error(name, column_names, name, used=used) for name in ends]
+    candidates = [error.candidate for error in errors]
+    if None in candidates or candidates[0] == candidates[1]:
+        return
+    pairs = zip(ends, candidates, strict=True)
+    hint = "pass " + ", ".join(f"{name}={candidate!r}" for name, candidate in pairs)
+    raise MissingColumnError(
+        f"{path}: there is no column 'source' and no 'destination'; the columns are "
+        f"{', '.join(column_names)}; did you mean {candidates[0]!r} and {candidates[1]!r}? "
+        f"{hint[0].upper()}{hint[1:]}",
+        path=path,
+        parameter="source",
+        column="source",
+        columns=list(column_names),
+        candidate=candidates[0],
+        hint=hint,
+    )
 
 
 @contextlib.contextmanager

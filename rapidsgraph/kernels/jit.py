@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import logging
 import os
 import pickle
 import platform
@@ -33,6 +34,8 @@ from .cache_folders import (
 )
 from .outline import outline
 from .subroutine import Kernel
+
+logger = logging.getLogger(__name__)
 
 MAGIC = b"rapidsgraph kernel 1\n"
 DIGEST_BYTES = hashlib.sha256().digest_size
@@ -120,6 +123,7 @@ class KernelCache(caching._Cache):
                 continue  # equivalent to a missing file
             except Exception as error:  # an invalid pickle may raise anything
                 _discard(path, error)
+        _log_compilation()
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -212,6 +216,11 @@ def damaged_entries() -> list[Path]:
         except OSError:
             continue
     return damaged
+
+
+@functools.cache  # once per process
+def _log_compilation() -> None:
+    logger.info("compiling kernels, which takes seconds; they are cached in %s", write_folder())
 
 
 def _discard(path: Path, error: Exception) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import device, frames
-from ..algorithms.neighbor_similarity import pair_columns
+from ..algorithms.neighbor_similarity import pair_columns, tabulate_pairs
 from ..device import Array
 from ..frames import Column, Frame
 from ..graph.edge_columns import name_vertices
@@ -62,7 +62,7 @@ def join_vertex_values(
 def find_pairs(graph: FrameGraph, pairs: Any) -> Table:
     """Return the pairs of a frame with their numbers, `pair`; see `neighbor_similarity`."""
     labeling = _TableLabeling(graph)
-    _, table = frames.normalize_frame(frames.compute_if_dask(pairs), "pairs")
+    table = tabulate_pairs(labeling, pairs)
     names = []
     for end, columns in zip(("source", "destination"), pair_columns(labeling), strict=True):
         matches = labeling.match(table, columns, "pairs")
