@@ -7,7 +7,8 @@ Reads the vertices (`.v`) and edges (`.e`) that the properties name, and writes 
 task, such as `example-directed-BFS`, with a line "vertex value" for each vertex. With --reference,
 results are compared with those of files of the same names by the rules of the benchmark
 (https://arxiv.org/abs/2011.15028): BFS and CDLP must be equal, components of WCC equivalent, and
-values of PR, LCC and SSSP within 0.01 % of the reference.
+values of PR, LCC and SSSP within 0.01 % of the reference. All tasks run;
+if one does not match, the results are kept, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ import rapidsgraph as rg
 from rapidsgraph.atomic import replacing_folder
 from rapidsgraph.cli.app import command, print_rows
 from rapidsgraph.device import Device
+from rapidsgraph.io.tables import read_errors
 from rapidsgraph.io.writers import resolve_destination
 
 UNREACHED = 2**63 - 1  # distance of BFS
@@ -112,6 +114,17 @@ class Properties:
         """Whether edges have weights."""
         return "edge-properties.names" in self.parameters
 
+    def check_count(self, key: str, count: int, path: Path) -> None:
+        """Raise GraphError if a parameter is another number than that of the rows of a file."""
+        expected = self.parameters.get(key)
+        if expected is not None and expected != str(count):
+            raise rg.GraphError(
+                f"{path}: the file has {count:,} rows, and the properties of {self.name} have "
+                f"{key} = {expected}",
+                path=path,
+                value=count,
+            )
+
     @property
     def tasks(self) -> list[TaskName]:
         """The tasks that the properties list."""
@@ -125,10 +138,8 @@ class Properties:
 
 def read_properties(path: Path) -> Properties:
     """Read a `.properties` file: lines "graph.NAME.key = value", and comments."""
-    try:
+    with read_errors(path):
         lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise rg.GraphError(f"{path}: the text is not UTF-8 ({error})", path=path) from error
     values: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith(("#", "!")):
@@ -189,13 +200,16 @@ def read_edges(properties: Properties, device: Device) -> Any:
             column=weight,
         )
     check_ids(edges, ["source", "destination"], path)
+    properties.check_count("meta.edges", len(edges), path)
     return edges
 
 
-def read_vertices(path: Path, device: Device) -> Any:
+def read_vertices(properties: Properties, device: Device) -> Any:
     """Read the vertices of a graph: column `vertex`."""
+    path = properties.vertices
     vertices = rg.read_vertices(path, format="snap", device=device)
     check_ids(vertices, ["vertex"], path)
+    properties.check_count("meta.vertices", len(vertices), path)
     return vertices
 
 
@@ -249,7 +263,7 @@ class Workload:
         self.properties, self.method = properties, "frames" if engine == Engine.frames else "auto"
         device: Device = "gpu" if engine == Engine.gpu else "cpu"
         self._edges = read_edges(properties, device)
-        self._vertices = read_vertices(properties.vertices, device)
+        self._vertices = read_vertices(properties, device)
         check_vertices(self._edges, self._vertices, properties)
         if engine == Engine.dask:
             import dask.dataframe
@@ -441,6 +455,23 @@ def start_workers(engine: Engine, workers: int | None) -> Iterator[None]:
         yield
 
 
+def find_references(
+    graph: Properties, names: Sequence[TaskName], folder: Path | None, are_required: bool
+) -> dict[TaskName, Path]:
+    """Return the files in a folder that tasks are validated with; some may be missing."""
+    if folder is None:
+        if are_required:
+            raise typer.BadParameter("give --reference, too", param_hint="--require-references")
+        return {}
+    if not folder.is_dir():
+        raise rg.GraphError(f"{folder}: there is no such folder", path=folder)
+    paths = {name: folder / f"{graph.name}-{name}" for name in names}
+    missing = [path for path in paths.values() if not path.is_file()]
+    if missing and are_required:
+        raise rg.GraphError(f"{missing[0]}: there is no such file", path=missing[0])
+    return {name: path for name, path in paths.items() if path not in missing}
+
+
 def _check_output(output: Path) -> None:
     if not output.parent.is_dir():
         raise rg.GraphError(
@@ -462,8 +493,15 @@ def graphalytics(
     reference: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Validate with the files of this folder.")
     ] = None,
+    require_references: Annotated[
+        bool,
+        typer.Option("--require-references", help="Fail if --reference lacks the file of a task."),
+    ] = False,
     task: Annotated[
-        list[TaskName] | None, typer.Option(help="Run this task; repeatable. By default all.")
+        list[TaskName] | None,
+        typer.Option(
+            case_sensitive=False, help="Run this task; repeatable. By default those of the graph."
+        ),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Workers of the engine dask.")
@@ -472,7 +510,8 @@ def graphalytics(
     """Run the tasks of LDBC Graphalytics on a graph, and validate the results."""
     graph = read_properties(properties)
     names = task or graph.tasks
-    rows = []
+    references = find_references(graph, names, reference, require_references)
+    rows, mismatches = [], []
     with (
         replacing_folder(resolve_destination(output), _check_output) as folder,
         start_workers(engine, workers),
@@ -489,10 +528,18 @@ def graphalytics(
             result = run_task(name, work)
             seconds = f"{time.perf_counter() - start:.3f}"
             write_result(result, folder / f"{graph.name}-{name}")
-            if reference is not None:
-                validate(name, result, reference / f"{graph.name}-{name}")
-            rows.append((str(name), seconds, "" if reference is None else "valid"))
+            check = "" if reference is None else "not validated"
+            if name in references:
+                check = "valid"
+                try:
+                    validate(name, result, references[name])
+                except rg.VerificationError as error:  # the other tasks are of use
+                    check = "wrong"
+                    mismatches.append(str(error))
+            rows.append((str(name), seconds, check))
     print_rows(zip(("task", "seconds", "check"), zip(*rows)), ("seconds",))
+    if mismatches:
+        raise rg.VerificationError("; ".join(mismatches))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ results are computed here, by slow and independent code.
 """
 
 import math
+import shutil
 
 import naive
 import networkx
@@ -166,10 +167,31 @@ def test_wrong_references_are_found(example, name):
     done = run(example, "--task", name, "--reference", path.parent, code=1)
     assert f"error: {name}: " in done.stderr
     assert "values do not match" in done.stderr
-    assert not example.with_name("results").exists()
+    results = example.with_name("results")
+    assert [each.name for each in results.iterdir()] == [path.name]
+    assert done.stdout.endswith("\twrong\n")
+    shutil.rmtree(results)
     path.write_text("1 0\n")
     done = run(example, "--task", name, "--reference", path.parent, code=1)
     assert "the vertices are not those of" in done.stderr
+
+
+def test_all_tasks_are_validated(example):
+    folder, results = example.with_name("reference"), example.with_name("results")
+    for name in ("BFS", "LCC"):
+        (folder / f"{example.stem}-{name}").write_text("1 0\n")
+    (folder / f"{example.stem}-PR").unlink()
+    tasks = [option for name in ("bfs", "pr", "wcc", "lcc") for option in ("--task", name)]
+    options = [*tasks, "--reference", folder]
+    done = run(example, *options, "--require-references", code=1)
+    assert f"{example.stem}-PR: there is no such file" in done.stderr
+    assert not results.exists()
+    done = run(example, *options, code=1)
+    checks = [line.split("\t")[2] for line in done.stdout.splitlines()[2:]]
+    assert checks == ["wrong", "not validated", "valid", "wrong"]
+    assert "error: BFS: " in done.stderr
+    assert "; LCC: " in done.stderr
+    assert len(list(results.iterdir())) == 4
 
 
 def test_rules_of_comparison():
@@ -189,6 +211,12 @@ def test_wrong_inputs(example, tmp_path):
     text = example.read_text()
     example.write_text(text.replace("vertex-file", "vertices"))
     assert "0 lines 'graph.NAME.vertex-file = FILE'" in run(example, code=1).stderr
+    missing = example.with_name("missing.properties")
+    assert run(missing, code=1).stderr == f"error: {missing}: there is no such file\n"
+    example.write_text(text.replace("meta.vertices = 11", "meta.vertices = 12"))
+    assert "has 11 rows, and the properties" in run(example, code=1).stderr
+    example.write_text(text + f"graph.{example.stem}.meta.edges = 3\n")
+    assert f"{example.stem}.e: the file has" in run(example, code=1).stderr
     example.write_text(text.replace("bfs.source-vertex", "bfs.root"))
     assert "have no bfs.source-vertex" in run(example, "--task", "BFS", code=1).stderr
     example.write_text(text)
