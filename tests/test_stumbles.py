@@ -42,7 +42,9 @@ def test_keywords_of_other_libraries():
 @pytest.mark.parametrize("kind", ["pandas", "dask-3"])
 def test_membership_of_vertices(kind):
     graph = rg.Graph(FrameMaker(kind)({"source": [0, 5], "destination": [5, 7]}))
-    assert [vertex in graph for vertex in (0, 5, 6, -1, "a", (0, 5))] == [True, True, *[False] * 4]
+    assert [vertex in graph for vertex in (0, 5, 6, -1, "a", (0, 5), None)] == [True] * 2 + [
+        False
+    ] * 5
     with pytest.raises(TypeError):
         [0] in graph  # noqa: B015
     pairs = {"network": ["a", "b"], "u": [0, 1], "v": [1, 2]}

@@ -484,4 +484,8 @@ class Graph(StoredGraph):
                 self.neighborhood(vertex, 0)
         except (VertexNotFoundError, VertexTypeError):
             return False
+        except GraphError as error:
+            if type(error) is not GraphError:  # not about the name
+                raise
+            return False  # no name of a vertex, such as None
         return True
