@@ -277,6 +277,8 @@ def _frame_stats(
     _, frame = frames.normalize_frame(frame, "graph_or_path")
     labels = [*as_list(source or "source"), *as_list(destination or "destination")]
     weight = choose_weight(weight, frames.column_names(frame), labels)
+    if weight is not None:
+        frames.get_column(frame, weight, "weight")  # raises if it does not exist
     endpoints: list[list[Any]] = []
     copy_bytes = 0
     for end, names in (("source", source), ("destination", destination)):
@@ -304,7 +306,9 @@ def _input_stats(
     weight: str | None,
 ) -> EdgeStats:
     weight = choose_weight_column(files, weight, source, destination)
-    rows, kind, limits = read_edge_metadata(files, source=source, destination=destination)
+    rows, kind, limits = read_edge_metadata(
+        files, source=source, destination=destination, weight=weight
+    )
     declared = declared_vertices(files)
     num_declared = None if declared is None else len(declared)
     num_columns = len(as_list(source or "source"))

@@ -370,6 +370,19 @@ def test_unknown_algorithm_and_missing_file(tmp_path):
 # Rejection
 
 
+@pytest.mark.parametrize("algorithm", ["sssp", "bfs"])
+@pytest.mark.parametrize("is_file", [False, True])
+def test_estimates_with_a_missing_column_of_weights(tmp_path, algorithm, is_file):
+    edges = pandas.DataFrame({"source": [0], "destination": [1], "km": [2.0]})
+    edges.to_csv(tmp_path / "e.csv", index=False)
+    path = tmp_path / "e.csv" if is_file else edges
+    with pytest.raises(rg.MissingColumnError, match="no column 'nope'") as caught:
+        rg.estimate_memory(path, algorithm, weight="nope")
+    assert (caught.value.column, caught.value.parameter) == ("nope", "weight")
+    rg.estimate_memory(path, algorithm, weight="km")
+    rg.estimate_memory(path, algorithm)
+
+
 def test_build_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     frame = make_arrays({"source": np.arange(100_000), "destination": np.arange(100_000)})
     xp = np if not make_arrays.on_gpu else device.import_cupy()

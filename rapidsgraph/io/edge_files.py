@@ -379,6 +379,7 @@ def read_edge_metadata(
     *,
     source: str | Sequence[str] | None = None,
     destination: str | Sequence[str] | None = None,
+    weight: str | None = None,
 ) -> EdgeMetadata:
     """Return the number of edges of a file and the type and range of ids without reading it.
 
@@ -386,7 +387,7 @@ def read_edge_metadata(
     """
     with open_input(path) as files, read_errors(files.name):
         file = open_table(files, POSITIONAL)
-        columns = select_columns(file.names, files.name, source, destination)
+        columns = select_columns(file.names, files.name, source, destination, weight)
         return file.edge_metadata(columns.sources[0], columns.destinations[0])
 
 
