@@ -152,7 +152,10 @@ def parse_bytes(value: Any, parameter: str) -> int:
 
 
 def check_path(path: Any) -> Path:
-    """Return a path with ``~`` expanded; raise GraphError if no file can have this name."""
+    """Return a path with ``~`` expanded; raise GraphError if no file can have this name.
+
+    A file whose name begins with ``~`` and no user's name is taken as it is.
+    """
     if isinstance(path, (list, tuple, set)):
         reject("path", path, "name several files by a folder, or a glob such as 'edges-*.parquet'")
     if not isinstance(path, (str, os.PathLike)) or path == "":
@@ -160,6 +163,8 @@ def check_path(path: Any) -> Path:
     try:
         path = Path(path).expanduser()
     except (RuntimeError, TypeError) as error:  # an unknown user's home, or a path of bytes
+        if isinstance(error, RuntimeError) and os.path.lexists(path):
+            return Path(path)
         raise GraphError(
             f"{{parameter}} is {format_value(path)}, which cannot be used: {error}",
             parameter="path",

@@ -18,6 +18,7 @@ from ..io.formats import FORMATS, TEXT_FORMATS, Format, split_endings
 from ..io.inputs import Input, InputFiles, is_local, open_input
 from ..io.remote import display_url, is_url, strip_file_url
 from ..io.store_folder import enclosing_store
+from ..validation import check_path
 from .help import GRAPH, OUTPUT
 
 STREAM = "-"
@@ -143,7 +144,7 @@ def overwrites(output: str, source: str | Path) -> bool:
     if is_url(output) or is_url(edges):
         folder = edges.rstrip("/") + "/"
         return output == edges or output.startswith(folder) or fnmatch.fnmatch(output, edges)
-    path, origin = Path(output).expanduser(), Path(edges).expanduser()
+    path, origin = check_path(output), check_path(edges)
     if is_same(path, origin):
         return True
     path, origin = Path(os.path.realpath(path)), Path(os.path.realpath(origin))

@@ -25,7 +25,7 @@ from ..io.inputs import InputFiles
 from ..io.remote import display_url
 from ..layered import cache
 from ..layered.cache import DEFAULTS
-from ..validation import DEFAULT_WEIGHT, parse_bytes
+from ..validation import DEFAULT_WEIGHT, check_path, parse_bytes
 from .files import is_file_or_folder
 from .help import EXECUTION, flag_option
 from .options import CommandRun, column_argument, is_given
@@ -86,7 +86,7 @@ def is_store(path: str | Path | InputFiles) -> bool:
     """Return whether a path is the folder of a layered edge list, and not of Parquet files."""
     if isinstance(path, InputFiles):
         return False
-    path = Path(path).expanduser()
+    path = check_path(path)
     if not (path / "manifest.json").is_file():
         return False
     return not _has_parquet(path)
@@ -98,7 +98,7 @@ def _has_parquet(path: Path) -> bool:
 
 def check_exists(edges: str) -> None:
     """Raise GraphError if EDGES is the path of a file or folder that does not exist."""
-    if is_file_or_folder(edges) and not Path(edges).expanduser().exists():
+    if is_file_or_folder(edges) and not check_path(edges).exists():
         raise GraphError(f"{edges}: there is no such file or folder", path=edges)
 
 

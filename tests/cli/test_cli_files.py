@@ -192,3 +192,16 @@ def test_ctrl_c_while_standard_input_is_read(tmp_path):
     assert process.wait(60) == 130
     assert process.stderr.read().startswith(b"error: interrupted")
     assert list(tmp_path.glob("rapidsgraph-*")) == []
+
+
+@pytest.mark.parametrize("command", [["core-number"], ["bfs", "--from", "a"], ["pagerank"]])
+def test_files_whose_names_begin_with_a_tilde(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    name, *options = command
+    for arguments in (["~t.csv"], ["~t.csv", "-o", "-"], ["e.csv", "-o", "~o.csv"]):
+        (tmp_path / "e.csv").write_text("source,destination\na,b\n")
+        done = run(name, *arguments, *options, code=1)
+        assert done.stderr.startswith("error: path is '~")
+        assert "home directory" in done.stderr
+    (tmp_path / "~t.csv").write_text("source,destination\na,b\n")
+    run(name, "~t.csv", *options, "-o", "-")
