@@ -117,8 +117,8 @@ def read_edges(
     -----
     Only the required columns are read. In text, names are int64 if all of them are integers, quoted
     or not, and strings otherwise; weights are float64. The same holds for JSON Lines, whose columns
-    are the keys of the first objects. Ids of a Matrix Market file are unchanged and start at 1;
-    `read_vertices` also returns those without edges:
+    are the keys of the first objects, and ``weight`` if any object has it. Ids of a Matrix Market
+    file are unchanged and start at 1; `read_vertices` also returns those without edges:
     ``rg.Graph(rg.read_edges(path), vertices=rg.read_vertices(path))``.
 
     Files of a folder, below it, or of a glob are read in sorted order, as one table. In a folder,

@@ -12,22 +12,26 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, Self
 
 from ..errors import GraphError
+from ..validation import DEFAULT_WEIGHT
 from .text_files import Text, to_integers
 from .text_stream import BLOCK_BYTES, BYTE_ORDER_MARK, MAX_RECORD_BYTES, strip_line
 
 TYPE_NAMES = {bool: "a boolean", dict: "an object", list: "an array"}
+WEIGHT_KEY = re.compile(rb'"%b"\s*:' % DEFAULT_WEIGHT.encode())
 CHUNK_BYTES = 16 * BLOCK_BYTES  # parsed at once, in blocks by several threads
 
 
 class JsonLines(Text):
     """One or several files of JSON objects, one per line.
 
-    The columns are the keys of the objects in the first block of each file. Types of columns follow
-    the rules of CSV: numbers and strings with the same text are the same name.
+    The columns are the keys of the objects in the first block of each file, and the default column
+    of weights wherever it first appears, so that no weight is dropped silently. Types of columns
+    follow the rules of CSV: numbers and strings with the same text are the same name.
     """
 
     header_rows = _header_lines = 0
@@ -39,10 +43,25 @@ class JsonLines(Text):
             names |= dict.fromkeys(values)
             num_bytes += size
             if num_bytes > BLOCK_BYTES:
+                if DEFAULT_WEIGHT not in names and self._has_weight():
+                    names[DEFAULT_WEIGHT] = None
                 break
         if not num_bytes:
             raise GraphError(f"{self.files}: the file is empty", path=self.files.name)
         self.names, self.has_rows = list(names), True
+
+    def _has_weight(self) -> bool:
+        """Return whether an object has the key of the default column of weights."""
+        import pyarrow as pa
+
+        # Only lines that may have the key are parsed. Reading the rows reports invalid lines.
+        with self._open() as file, contextlib.suppress(pa.ArrowInvalid):
+            for lines in _whole_lines(file):
+                for line in lines.splitlines() if WEIGHT_KEY.search(lines) else ():
+                    with contextlib.suppress(ValueError):
+                        if WEIGHT_KEY.search(line) and DEFAULT_WEIGHT in parse_line(line):
+                            return True
+        return False
 
     def _join(self, texts: Sequence[Self]) -> None:
         self.names = list(dict.fromkeys(name for each in texts for name in each.names))

@@ -55,6 +55,21 @@ def test_weights(put):
         read(put("a.jsonl", later))
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_weights_after_the_first_block(put, tmp_path, name):
+    row = '{"source":1,"destination":2}\n'
+    nested = '{"source":1,"destination":2,"x":{"weight":1},"y":"\\"weight\\":"}\n'
+    path = put(name, row * 60_000 + nested * 10 + row[:-2] + ',"weight" : 3}\n' + row)
+    for options in ({}, {"weight": "weight"}):
+        with pytest.raises(GraphError, match="line 1: there is no value in column 'weight'"):
+            read(path, **options)
+    with pytest.raises(GraphError, match="line 1: there is no value in column 'weight'"):
+        rg.LayeredEdgeList.build(path, 1, store=tmp_path / "s", device="cpu")
+    assert len(read(path, weight=None)) == 60_012
+    path = put(name, row * 60_000 + nested * 10)
+    assert list(read(path)) == ["source", "destination"]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
