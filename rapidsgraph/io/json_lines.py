@@ -23,6 +23,7 @@ from .text_stream import BLOCK_BYTES, BYTE_ORDER_MARK, MAX_RECORD_BYTES, strip_l
 
 TYPE_NAMES = {bool: "a boolean", dict: "an object", list: "an array"}
 WEIGHT_KEY = re.compile(rb'"%b"\s*:' % DEFAULT_WEIGHT.encode())
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # the json module joins pairs
 CHUNK_BYTES = 16 * BLOCK_BYTES  # parsed at once, in blocks by several threads
 
 
@@ -114,6 +115,10 @@ class JsonLines(Text):
                 if isinstance(value, (bool, dict, list)):
                     must = "a number" if name in numbers else "text or a number"
                     problem = f"{TYPE_NAMES[type(value)]} in column {name!r} is not {must}"
+                elif isinstance(value, str) and LONE_SURROGATE.search(value):
+                    problem = (
+                        f"{value!a} in column {name!r} is not valid Unicode (a lone surrogate)"
+                    )
                 if problem:
                     raise self._error(line, problem, row=row, column=name, value=value)
 
@@ -216,4 +221,7 @@ def _parse_by_python(lines: bytes, types: Mapping[str, Any]) -> Any:
             if not isinstance(value, (str, type(None))):
                 raise pa.ArrowInvalid(f"column {name} holds {type(value).__name__}")
             column.append(value)
-    return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
+    try:
+        return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
+    except UnicodeEncodeError as error:  # an escape such as \ud800
+        raise pa.ArrowInvalid("a lone surrogate") from error

@@ -80,6 +80,10 @@ def test_weights_after_the_first_block(put, tmp_path, name):
         ('{"source":1,"destination":2,"weight":true}', "a boolean in column 'weight' is not a"),
         ('{"source":[1],"destination":2,"weight":1}', "an array in column 'source' is not text or"),
         ('{"source":{},"destination":2,"weight":1}', "an object in column 'source' is not text"),
+        (
+            '{"source":"\\ud800","destination":2,"weight":1}',
+            r"'\\ud800' in column 'source' is not valid Unicode \(a lone surrogate\)",
+        ),
         ("[1, 2]", r"it is not a JSON object \(it is \[1, 2\]\)"),
         ('{"source":1,', "it is not a JSON object"),
         ("source,destination", "it is not a JSON object"),
