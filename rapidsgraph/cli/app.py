@@ -17,6 +17,7 @@ from ..atomic import is_no_space
 from ..device import Device
 from ..errors import ConvergenceError, GraphError, MissingColumnError, format_value
 from ..frames import Frame
+from ..io.formats import FORMAT_HINT
 from ..validation import FILE_WEIGHT_HINT, FRAME_WEIGHT_HINT
 from .help import EXECUTION, WorkflowGroup, format_examples, panel_of
 from .messages import (
@@ -144,6 +145,10 @@ def describe_error(error: GraphError) -> str:
         )
     if error.hint in (FRAME_WEIGHT_HINT, FILE_WEIGHT_HINT):
         error = error.with_fields(hint="--unweighted ignores the column")
+    if error.hint == FORMAT_HINT:
+        error = error.with_fields(
+            hint=FORMAT_HINT.replace("pass format='csv'", "give --format csv")
+        )
     option = OPTIONS.get(error.parameter or "")
     return str(error if option is None else error.with_fields(parameter=option))
 

@@ -29,6 +29,21 @@ def id_type_of(schema: Any, *names: str) -> str:
     return "integer" if all(map(types.is_integer, dtypes)) else "string"
 
 
+@contextlib.contextmanager
+def file_errors(file: InputFile) -> Iterator[None]:
+    """Convert the errors of readers as `read_errors`, with the name of a file for its path."""
+    import pyarrow as pa
+
+    with read_errors(file.name):
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            path, reason = str(file.path), str(error)
+            if path == str(file.name) or path not in reason:
+                raise
+            raise damaged_error(file.name, reason.replace(path, str(file.name))) from error
+
+
 class Parquet:
     """One or several Parquet files with the same columns.
 
@@ -48,7 +63,8 @@ class Parquet:
         import pyarrow.dataset
 
         self.files, self.paths = files, [str(each.path) for each in files.files]
-        self.dataset = pyarrow.dataset.dataset(self.paths, format="parquet")
+        with file_errors(files.files[0]):  # of which PyArrow reads the schema
+            self.dataset = pyarrow.dataset.dataset(self.paths, format="parquet")
         if len(self.paths) > 1:
             schema = self._common_schema()
             if schema != self.dataset.schema:
@@ -57,13 +73,12 @@ class Parquet:
 
     def _common_schema(self) -> Any:
         """Return the schema of all files; raise GraphError that names a file with other columns."""
-        names = [each.name for each in self.files.files]
-        common: Any = None
-        for name, fragment in zip(names, self.dataset.get_fragments(), strict=True):
-            with read_errors(name):
+        files, common = self.files.files, None
+        for file, fragment in zip(files, self.dataset.get_fragments(), strict=True):
+            with file_errors(file):
                 schema = fragment.physical_schema.remove_metadata()
                 self.has_one_schema &= common is None or schema.equals(common)
-                common = merge_schemas(common, schema, name, names[0])
+                common = merge_schemas(common, schema, file.name, files[0].name)
         return common
 
     def locate_row(self, row: int) -> tuple[Name, int]:
@@ -84,7 +99,7 @@ class Parquet:
             table.validate(full=True)
         except Exception:
             for file, fragment in zip(self.files.files, self.dataset.get_fragments()):
-                with read_errors(file.name):  # says which file is damaged
+                with file_errors(file):  # says which file is damaged
                     fragment.to_table(self.schema, columns=columns).validate(full=True)
             raise
         return table

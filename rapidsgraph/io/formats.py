@@ -39,6 +39,8 @@ SIGNATURES = {  # the first bytes of a file
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\0": "xz",
 }
+# What to do about an open file whose format is not recognized.
+FORMAT_HINT = f"pass format='csv', or another of {', '.join(get_args(Format))}"
 
 
 def check_format(value: Any) -> None:

@@ -7,6 +7,7 @@ folder (``TMPDIR``) that is removed afterwards. Local files are read where they 
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import io
 import os
@@ -23,6 +24,7 @@ from ..errors import GraphError, format_bytes
 from ..signals import cleanup_on_signal
 from ..validation import check_path
 from .formats import (
+    FORMAT_HINT,
     FORMATS,
     Format,
     check_compression,
@@ -338,6 +340,8 @@ def stream_name(source: Any) -> Name:
 
 def _copy_stream(source: Any, folder: Path, name: Name, format: Format | None) -> InputFiles:
     """Copy the rest of a binary or text file; its first bytes show whether it is compressed."""
+    if getattr(source, "closed", False):
+        raise GraphError(f"{name}: the file is closed; open it again", path=name)
     path = folder / "stream"
     try:
         with spool_errors(name, folder), open(path, "wb") as file:
@@ -356,12 +360,11 @@ def _copy_stream(source: Any, folder: Path, name: Name, format: Format | None) -
     if format is None and is_format:
         format = signature  # type: ignore[assignment]
     if format is None:
-        example = f"format='csv', or another of {', '.join(get_args(Format))}"
         raise GraphError(
-            f"{name}: the format of an open file cannot be recognized; pass {example}",
+            f"{name}: the format of an open file cannot be recognized; {{hint}}",
             parameter="format",
             path=name,
-            hint=f"pass {example}",
+            hint=FORMAT_HINT,
         )
     check_compression(name, format, compression)
     return InputFiles(name, format, [InputFile(path, name, compression)])
@@ -375,10 +378,13 @@ def spool_errors(name: Name, folder: Path) -> Iterator[None]:
     except OSError as error:
         if not is_no_space(error):
             raise
-        free = format_bytes(shutil.disk_usage(folder).free)
+        facts, hint = "", "raise the limit"
+        if error.errno != errno.EFBIG:
+            facts = f", where {format_bytes(shutil.disk_usage(folder).free)} are free"
+            hint = "set TMPDIR to a folder on another disk"
         raise GraphError(
-            f"{name}: {NO_SPACE[error.errno or 0]} while its copy is written to {folder.parent}, "
-            f"where {free} are free; set TMPDIR to a folder on another disk",
+            f"{name}: {NO_SPACE[error.errno or 0]} while its copy is written to {folder.parent}"
+            f"{facts}; {hint}",
             path=name,
-            hint="set TMPDIR to a folder on another disk",
+            hint=hint,
         ) from error

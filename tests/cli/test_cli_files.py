@@ -205,3 +205,11 @@ def test_files_whose_names_begin_with_a_tilde(tmp_path, monkeypatch, command):
         assert "home directory" in done.stderr
     (tmp_path / "~t.csv").write_text("source,destination\na,b\n")
     run(name, "~t.csv", *options, "-o", "-")
+
+
+def test_a_fifo_needs_a_format(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    writer = subprocess.Popen(["sh", "-c", f"echo 1,2 > {tmp_path / 'fifo'}"])
+    done = run("core-number", tmp_path / "fifo", code=1)
+    writer.wait()
+    assert "cannot be recognized; give --format csv, or another of csv, tsv" in done.stderr

@@ -721,3 +721,29 @@ except rg.GraphError as error:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert f"{tmp_path}/f/a.csv.gz, line 2: 'x' in column 'weight' is not a number" in run.stdout
     assert run.stderr == ""
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_closed_files(tmp_path, is_text):
+    (tmp_path / "e.csv").write_text("1,2\n")
+    with open(tmp_path / "e.csv", "r" if is_text else "rb") as file:
+        pass
+    with pytest.raises(GraphError, match="e.csv: the file is closed"):
+        rg.read_edges(file, format="csv")
+
+
+def test_the_limit_of_file_sizes_while_a_copy_is_written(monkeypatch):
+    class Limited(io.BytesIO):
+        def read(self, size=-1):
+            raise OSError(errno.EFBIG, "File too large")
+
+    with pytest.raises(GraphError, match="limit of file sizes .* is reached .*; raise the limit$"):
+        rg.read_edges(Limited(b"1,2"), format="csv")
+
+
+@pytest.mark.parametrize("content", [b"1,2\n", b"PAR1" + b"x" * 100])
+def test_damaged_parquet_from_open_files(content):
+    with pytest.raises(GraphError, match="^<BytesIO>: truncated") as caught:
+        rg.read_edges(io.BytesIO(content), format="parquet")
+    assert "stream" not in str(caught.value)
+    assert "/" not in str(caught.value)
