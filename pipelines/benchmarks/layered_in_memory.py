@@ -172,7 +172,7 @@ def measure_iterations(
             result = layered_algorithms.run_sssp(
                 storage_of(layered), float("inf"), True, None, False
             )
-            row["sweep_rounds"] = result.rounds
+            row["sweep_rounds"] = int(result.num_rounds)
         if row["check"] == "ok":
             jobs = {
                 "run_ms": partial(clock.ms, run),

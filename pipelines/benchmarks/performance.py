@@ -242,7 +242,7 @@ def machine_heading(machine: Mapping[str, Any]) -> str:
 def dask_comparison(machines: Mapping[str, Sequence[Record]]) -> str | None:
     """Return calls on Dask frames and on one Graph as Markdown, or None without records."""
     lines = [DASK_HEADINGS]
-    for label, rows in machines.items():
+    for label, rows in sorted(machines.items()):
         for row in rows:
             if row["table"] != "cluster" or row["check"] not in ("ok", "not compared"):
                 continue

@@ -90,7 +90,7 @@ def missing_column_error(
         Columns that other parameters name, which are not meant.
     """
     names = [str(column) for column in names]
-    others = {str(column) for column in used if isinstance(column, (str, int, tuple))}
+    others = {column for column in used if isinstance(column, str)}
     unused = [column for column in names if column not in others]
     candidate, hint = _find_candidate(name, unused, parameter), None
     where = f"{frame_parameter}: " if frame_parameter else ""

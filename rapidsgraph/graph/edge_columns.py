@@ -128,7 +128,7 @@ def _read_columns(
             parameter="destination",
             column=endpoints[1][0],
         )
-    if weight in (*endpoints[0], *endpoints[1]):
+    if isinstance(weight, str) and weight in (*endpoints[0], *endpoints[1]):
         raise GraphError(
             f"weight is {weight!r}, a column that names vertices; name another one, or pass "
             "weight=None",

@@ -194,7 +194,7 @@ def test_similarities(edges, tmp_path, more):
     assert len(lines) == 11
     assert lines[-1].startswith("f,g,1")
     run("scan", edges, "--similarities", tmp_path / "s.txt", *more)
-    frame = read_edges(tmp_path / "s.txt", device="cpu")
+    frame = read_edges(tmp_path / "s.txt", weight=None, device="cpu")
     assert len(frame) == 10
 
 
@@ -415,7 +415,8 @@ def test_an_empty_graph(tmp_path):
     done = run("scan", tmp_path / "e.csv", "--sweep", "--mu", 2, "--epsilon", 0.5)
     assert done.stdout == "0.5\t2\t0\t0\t0.0\t0\t0\t0\t0.0\n"
     done = run("scan", tmp_path / "e.csv", "--plot", tmp_path / "a.png", code=1)
-    assert done.stderr == "error: there is nothing to plot: the graph has no vertices\n"
+    message = "error: there is nothing to plot: the graph has no vertices\n"
+    assert done.stderr == f"there are no edges\n{message}"
 
 
 def test_a_mu_beyond_every_neighborhood(edges):

@@ -236,7 +236,7 @@ def test_a_result_is_the_callers_to_change():
         ([1.0, 2.0, np.inf], "weight in row 2 of column 'weight' is inf"),
         ([1.0, -np.inf, np.nan], "weight in row 1 of column 'weight' is -inf"),
         (["1", "2", "x"], "weights in column 'weight' must be numbers; row 2 holds 'x'"),
-        (["1", "2", "3"], r"weights .* must be numbers, not text; use \.(as|c).*[fF]loat64"),
+        (["1", "2", "3"], r"weights .* must be numbers, not text; use (\.(as|c).*[fF]loat64|CAST)"),
     ],
 )
 def test_unsuitable_weights(make_held_frame, weight, message):

@@ -104,13 +104,17 @@ def test_missing_file_and_folder_without_parquet(tmp_path):
 @pytest.mark.parametrize(
     ("header", "given", "hint"),
     [
-        ("src,dst", {}, r"the columns are src, dst; did you mean 'src'\? Pass source='src'"),
+        (
+            "src,dst",
+            {},
+            r"src, dst; did you mean 'src' and 'dst'\? Pass source='src', destination='dst'",
+        ),
         ("source,target", {}, "no column 'destination'.*Pass destination='target'"),
         ("U,V", {}, "Pass source='U'"),
         ("sauce,destination", {"source": "source"}, "Pass source='sauce'"),
         ("a,b", {}, "the columns are a, b; name the column to use with source="),
         ("source,destination,costs", {"weight": "cost"}, "Pass weight='costs'"),
-        ("a;b", {}, "the columns are a;b"),
+        ("a;b", {}, r"one column, 'a;b'; the delimiter looks like ';'"),
     ],
 )
 def test_missing_columns_suggest_the_likely(put, header, given, hint):
