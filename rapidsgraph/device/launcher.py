@@ -20,6 +20,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -319,6 +320,9 @@ def launch(
             scalars[c_type](argument) if c_type in scalars else argument
             for (c_type, _), argument in zip(parameters, ordered, strict=True)
         ]
+        if isinstance(twin, FunctionType):  # operations of NumPy, on one thread
+            twin(*converted)
+            return
         with parallel_region(size):
             twin(*converted)
         return

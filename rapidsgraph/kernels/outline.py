@@ -28,7 +28,7 @@ INDEX, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 POINTER = INDEX.as_pointer()
 
 
-def outline(function: FunctionType) -> FunctionType:
+def outline(function: FunctionType, optimize: bool = False) -> FunctionType:
     """Return a function whose ``prange`` loops are functions that `parallel_for` calls.
 
     Parameters
@@ -36,6 +36,8 @@ def outline(function: FunctionType) -> FunctionType:
     function : function
         A kernel. Its loops iterate over ``prange(stop)`` or ``prange(start, stop)``, are not nested
         and reduce into arrays only. What a loop assigns is private to an iteration.
+    optimize : bool, default False
+        Whether to optimize a loop by itself, before it becomes part of the kernel.
 
     Returns
     -------
@@ -64,6 +66,7 @@ def outline(function: FunctionType) -> FunctionType:
         body.name: parallel_for(
             _rebind(functions[body.name], function.__globals__),
             [argument.arg in assigned for argument in body.args.args[2:]],
+            optimize,
         )
         for body in outliner.bodies
     }
@@ -131,7 +134,7 @@ def _assigned_names(loop: ast.For) -> set[str]:
     return set().union(*(_names(target, ast.Store) for target in targets))
 
 
-def parallel_for(body: FunctionType, is_local: Sequence[bool]) -> Any:
+def parallel_for(body: FunctionType, is_local: Sequence[bool], optimize: bool = False) -> Any:
     """Return an intrinsic that calls body(first, last, *variables) on all threads.
 
     Its arguments are (start, stop, variables). Iterations are [start, stop) in int64, or [0, stop)
@@ -170,7 +173,7 @@ def parallel_for(body: FunctionType, is_local: Sequence[bool]) -> Any:
             struct = cgutils.make_anonymous_struct(
                 builder, [INDEX(0), num_threads, first, last, *items]
             )
-            function = compile_subroutine(context, body, signature, flags)
+            function = compile_subroutine(context, body, signature, flags, optimize)
             task = _define_task(context, builder, function.fndesc, signature, struct.type)
             shared = cgutils.alloca_once_value(builder, struct)
             _run_tasks(builder, task, num_threads, shared)

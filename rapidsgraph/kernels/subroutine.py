@@ -106,15 +106,20 @@ class Kernel(CPUDispatcher):
 
 
 def compile_subroutine(
-    context: Any, function: FunctionType, signature: Any, flags: Flags
+    context: Any, function: FunctionType, signature: Any, flags: Flags, optimize: bool = False
 ) -> CompileResult:
-    """Compile a function, and link it into the code that `context` is generating."""
+    """Compile a function, and link it into the code that `context` is generating.
+
+    With `optimize` it is also optimized by itself, before it becomes part of its caller.
+    """
     library = SubroutineLibrary(context.codegen(), function.__name__)
     library.enable_object_caching()
     result = compile_internal(
         context.typing_context, context, library, function, signature.args,
         signature.return_type, _set_flags(flags), locals={},
     )  # fmt: skip
+    if optimize:
+        library._optimize_final_module()
     context.active_code_library.add_linking_library(library)
     return result
 
