@@ -109,6 +109,16 @@ def test_the_oldest_python_is_the_same_everywhere():
     assert tools["ruff"]["target-version"] == f"py{oldest.replace('.', '')}"
 
 
+def test_classifiers_name_the_pythons_that_are_resolved():
+    text = (ROOT / "docs/resolved_dependencies.jsonl").read_text()
+    resolved = {json.loads(line)["python"] for line in text.splitlines()}
+    prefix = "Programming Language :: Python :: 3."
+    classified = {
+        line.removeprefix(prefix[:-2]) for line in PROJECT["classifiers"] if line.startswith(prefix)
+    }
+    assert classified == resolved
+
+
 FOLDERS = ("docker", "docs", "pipelines", "rapidsgraph", "tests")
 FILES = (
     ".dockerignore",
@@ -204,6 +214,8 @@ def test_wheel_metadata(wheel):
     metadata = wheel.read(f"{folder}/METADATA").decode()
     assert f"Version: {VERSION}\n" in metadata
     assert "License-Expression: Apache-2.0\n" in metadata
+    for name, url in PROJECT["urls"].items():
+        assert f"Project-URL: {name}, {url}\n" in metadata
     scripts = wheel.read(f"{folder}/entry_points.txt").decode()
     assert "rapidsgraph = rapidsgraph.__main__:main" in scripts
     assert f"{folder}/licenses/LICENSE" in wheel.namelist()
