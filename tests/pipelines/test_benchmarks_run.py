@@ -318,18 +318,18 @@ def test_the_section_says_where_we_are_behind_and_what_claims_hold():
     slower = [row | {"graph": "NY", "precision": "single"} for row in slower]
     claim = {"table": "claim", "of_table": 2, "claim": "It says so. Here it is."}
     found = [*FOUND, *slower, claim | {"holds": {"auto": True, "gpuscan": False}}]
-    text = performance.readme_section(found)
-    assert "### On 2 cores (Some CPU)" in text
+    text = performance.performance_page(found)
+    assert "## On 2 cores (Some CPU)" in text
     assert "rapidsgraph is faster than every peer in 1 of 2 comparisons in the records." in text
     assert "The table has those on NY." in text
     assert "slower in PageRank iteration, single of NY (SciPy, 0.5)." in text
     assert "| 2 | SciPy | 1 | **0.5** |" in text
     assert "| GPUSCAN's table 2: It says so. | holds by auto, does not hold by gpuscan |" in text
     all_hold = claim | {"holds": {"auto": True, "gpuscan": True}}
-    assert "table 2: It says so. | holds in part |" in performance.readme_section(
+    assert "table 2: It says so. | holds in part |" in performance.performance_page(
         [*found, all_hold]
     )
-    assert "table 2: It says so. | holds |" in performance.readme_section(
+    assert "table 2: It says so. | holds |" in performance.performance_page(
         [*FOUND, *slower, all_hold]
     )
 
@@ -345,7 +345,7 @@ def test_the_section_says_what_dask_costs_and_how_graphs_grow():
     ]  # fmt: skip
     slope = {"table": "slope", "task": "bfs", "to_edges": 10**6, "time_slope": 0.754}
     slopes = [slope | {"memory_slope": 0.99}, slope | {"task": "scan", "memory_slope": 1.04}]
-    text = performance.readme_section([*FOUND, row, *(row | other for other in others), *slopes])
+    text = performance.performance_page([*FOUND, row, *(row | other for other in others), *slopes])
     lines = [line for line in text.splitlines() if "rmat9" in line]
     assert lines == [
         "| cpu-2core | bfs | rmat9 | 2 processes | 30 |  | 1.5 |",
@@ -355,11 +355,11 @@ def test_the_section_says_what_dask_costs_and_how_graphs_grow():
     scaled = {"table": "scaling", "scaling": "strong", "algorithm": "bfs", "speedup": 0.5}
     faster = scaled | {"algorithm": "pagerank", "speedup": 1.26}
     others = [scaled | {"algorithm": "build", "speedup": 9}, scaled | {"scaling": "weak"}]
-    text = performance.readme_section([*FOUND, row, scaled, faster, *others])
+    text = performance.performance_page([*FOUND, row, scaled, faster, *others])
     assert "instead of one make 1 of 2 calls faster: the speedup is 0.5 to 1.3 " in text
-    text = performance.readme_section([*FOUND, row, *slopes])
+    text = performance.performance_page([*FOUND, row, *slopes])
     assert "power of (bfs 0.75, scan 0.75), peak memory with 0.99 to 1.04." in text
-    unknown = performance.readme_section([*FOUND, slope | {"memory_slope": None}])
+    unknown = performance.performance_page([*FOUND, slope | {"memory_slope": None}])
     assert "power of (bfs 0.75).\n" in unknown and "With Dask" not in unknown
 
 
