@@ -9,6 +9,7 @@ PYTHON ?= python3
 CUDA ?= cu13
 ARGS ?=
 JOBS ?= 2
+DOCS_JOBS ?= 2
 VENV := .venv
 
 # Without cached bytecode, the assertions of all tests are rewritten again for every process.
@@ -36,8 +37,9 @@ gpu-test: $(VENV)/.installed-$(CUDA)  ## every test, the ones on the GPU too
 benchmark: $(VENV)/.installed-benchmark  ## time algorithms and builds on the CPU, beside other libraries
 	@$(VENV)/bin/python pipelines/benchmarks/run.py --device cpu $(ARGS)
 
-docs:  ## write docs/algorithms.html, the source of both forms of each algorithm side by side
-	@python3 docs/render_algorithms.py
+docs: $(VENV)/.installed-docs  ## build the documentation site as build/docs/index.html
+	@$(VENV)/bin/python -m sphinx --builder html --jobs $(DOCS_JOBS) --fail-on-warning --keep-going --quiet \
+	    --doctree-dir build/doctrees docs build/docs $(ARGS)
 
 package: $(VENV)/.installed-dev  ## build wheel and sdist into dist/, install and run both elsewhere
 	@docker/test_release.sh $(VENV)/bin/python
@@ -62,13 +64,14 @@ format: $(VENV)/.installed-dev  ## repair style and formatting
 	@$(VENV)/bin/clang-format -i rapidsgraph/kernels/*.cu*
 
 clean:  ## remove the virtual environment and everything built
-	rm -rf $(VENV) build dist docs/algorithms.html *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist docs/api/generated *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find rapidsgraph pipelines tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of extras. The stamps live in the environment, so they go when it goes.
 $(VENV)/.installed-run: extras :=
 $(VENV)/.installed-test: extras := [test]
 $(VENV)/.installed-dev: extras := [dev]
+$(VENV)/.installed-docs: extras := [docs]
 $(VENV)/.installed-benchmark: extras := [benchmark]
 $(VENV)/.installed-cu12: extras := [test,cu12]
 $(VENV)/.installed-cu13: extras := [test,cu13]

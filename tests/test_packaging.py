@@ -130,6 +130,7 @@ FILES = (
     "pyproject.toml",
 )
 JUNK = (
+    "docs/api/generated/rapidsgraph.bfs.rst",
     "pipelines/half.parquet.tmp",
     "rapidsgraph/__pycache__/graph.cpython-311.pyc",
     "tests/.hypothesis/examples",
@@ -158,11 +159,11 @@ def tree(tmp_path_factory):
     tree = tmp_path_factory.mktemp("tree")
     for name in FILES:
         shutil.copy(ROOT / name, tree)
-    unwanted = shutil.ignore_patterns("__pycache__", ".hypothesis")
+    unwanted = shutil.ignore_patterns("__pycache__", ".hypothesis", "generated")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, tree / name, ignore=unwanted)
     for name in JUNK:
-        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).parent.mkdir(exist_ok=True, parents=True)
         (tree / name).touch()
     return tree
 
