@@ -1,10 +1,18 @@
 """Make the dataset that ships with the package: the dependencies between Debian's packages.
 
-    python pipelines/make_debian_dataset.py [--packages FILE] [--output FILE]
+    python pipelines/make_debian_dataset.py [--packages FILE] [--output FILE] [--check]
 
 Reads the index of binary packages that apt stores on a Debian 12 system, or a given file (plain,
 .gz, .xz or .lz4), and writes an edge list: `source` depends on `destination`, and `kind` is the
 field of the index.
+
+Debian's mirrors have the index of the latest point release only. To make the shipped file again,
+take dists/bookworm/main/binary-amd64/Packages.xz of Debian 12.15 from snapshot.debian.org:
+
+    python pipelines/make_debian_dataset.py --packages Packages.xz --output again.parquet --check
+
+`--check` compares index and rows with the recorded digests, which are those of the shipped file.
+Without Debian's file of the release beside the index, the metadata lacks the archive's date.
 
 References
 ----------
@@ -16,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import lzma
 import os
 import re
@@ -28,6 +37,12 @@ KINDS = ("Depends", "Pre-Depends", "Recommends")
 APT_HELPER = "/usr/lib/apt/apt-helper"  # reads every compression that apt itself uses
 INDEX = ("Codename: bookworm", "Component: main", "Architecture: amd64", "Created-By: Packages")
 OUTPUT = Path(__file__).parents[1] / "rapidsgraph" / "datasets" / "debian.parquet"
+
+# SHA-256 of what ships. The index has the digest that Debian's signed InRelease file lists. PyArrow
+# 26.0.1 wrote the file; another version may write the same rows as other bytes.
+INDEX_SHA256 = "515e692f2c4121c6fcec444ef100cc18f79a991910615f3a88c8b7becfc94d2f"
+ROWS_SHA256 = "5753b3b074f6852ae06c7ca5dac91135b74d84fa5379844968581c5744091349"
+FILE_SHA256 = "059322125167b22ab24a36caf99df5a01abaf42accd1222e4650341037b93961"
 
 # A name may be followed by an architecture (":any"), a version ("(>= 1.2)") or a restriction
 # ("[amd64]", "<!nocheck>").
@@ -112,6 +127,30 @@ def collect_edges(stanzas: Iterable[dict[str, str]]) -> list[tuple[str, str, str
     return sorted(edges)
 
 
+def hash_lines(lines: Iterable[str]) -> str:
+    """Return the SHA-256 of lines of text in UTF-8."""
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line.encode())
+    return digest.hexdigest()
+
+
+def hash_rows(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Return the SHA-256 of the rows as tab-separated lines, whatever file format holds them."""
+    return hash_lines("\t".join(row) + "\n" for row in rows)
+
+
+def compare_digests(lines: Iterable[str], rows: list[tuple[str, str, str]]) -> None:
+    """Exit with a message if index or rows are not those of the shipped file."""
+    for difference, digest, recorded in (
+        ("index is not that", hash_lines(lines), INDEX_SHA256),
+        ("rows are not those", hash_rows(rows), ROWS_SHA256),
+    ):
+        if digest != recorded:
+            raise SystemExit(f"The {difference} of the shipped file: SHA-256 {digest}.")
+    print("index and rows are those of the shipped file", file=sys.stderr)
+
+
 def read_release(index: Path) -> dict[str, str]:
     """Return version and date of the archive from the signed file that apt stores beside the index.
 
@@ -155,6 +194,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--packages", type=Path, help="an index (default: that of apt)")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="default: %(default)s")
+    parser.add_argument(
+        "--check", action="store_true", help="fail unless index and rows are those that ship"
+    )
     options = parser.parse_args(arguments)
 
     index = options.packages or find_index()
@@ -165,6 +207,8 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(
             f"{index} has no stanza with dependencies; it may not be a Packages index."
         )
+    if options.check:
+        compare_digests(read_lines(index), rows)
     release = read_release(index)
     write(rows, release, options.output)
 

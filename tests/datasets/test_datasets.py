@@ -2,6 +2,7 @@
 
 import doctest
 import gzip
+import hashlib
 import lzma
 
 import pyarrow.parquet as pq
@@ -112,6 +113,35 @@ def test_file_says_how_old_the_archive_is():
     assert metadata[b"archive_version"] == b"12.15"
     assert "11 July 2026, 10:16:37 UTC" in datasets.__doc__
     assert datasets.debian_path().stat().st_size < 3_000_000
+
+
+def test_file_has_the_digests_that_the_pipeline_records(edges):
+    digest = hashlib.sha256(datasets.debian_path().read_bytes()).hexdigest()
+    assert digest == pipeline.FILE_SHA256
+    rows = zip(edges["source"], edges["destination"], edges["kind"])
+    assert pipeline.hash_rows(rows) == pipeline.ROWS_SHA256
+
+
+def test_pipeline_makes_the_file_again(tmp_path):
+    """On a system whose apt has the index of the same point release."""
+    try:
+        index = pipeline.find_index()
+        digest = pipeline.hash_lines(pipeline.read_lines(index))
+    except (SystemExit, OSError) as error:
+        pytest.skip(str(error))
+    if digest != pipeline.INDEX_SHA256:
+        pytest.skip("apt has the index of another point release")
+    output = tmp_path / "again.parquet"
+    pipeline.main(["--packages", str(index), "--output", str(output), "--check"])
+    assert pq.read_table(output).equals(pq.read_table(datasets.debian_path()), check_metadata=True)
+
+
+def test_pipeline_refuses_another_index_under_check(tmp_path):
+    index, output = tmp_path / "Packages", tmp_path / "edges.parquet"
+    index.write_text(PACKAGES)
+    with pytest.raises(SystemExit, match="index is not that of the shipped file: SHA-256 [0-9a-f]"):
+        pipeline.main(["--packages", str(index), "--output", str(output), "--check"])
+    assert not output.exists()
 
 
 def test_docstring_examples():
