@@ -11,12 +11,16 @@ ARGS ?=
 JOBS ?= 2
 DOCS_JOBS ?= 2
 VENV := .venv
+# Files that GitHub and Read the Docs interpret, by the name of their schema.
+SCHEMAS := 'github-workflows=.github/workflows/*.yml' 'dependabot=.github/dependabot.yml' \
+    'github-issue-forms=.github/ISSUE_TEMPLATE/*_*.yml' \
+    'github-issue-config=.github/ISSUE_TEMPLATE/config.yml' 'readthedocs=.readthedocs.yaml'
 
 # Without cached bytecode, the assertions of all tests are rewritten again for every process.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test gpu-test benchmark docs package docker-test lint types imports format clean
+.PHONY: help demo setup check test gpu-test benchmark docs package docker-test lint types imports format clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -24,6 +28,9 @@ help:  ## list the targets
 
 demo: $(VENV)/.installed-run  ## install and take a tour; needs no GPU and no data
 	@$(VENV)/bin/rapidsgraph demo
+
+setup: $(VENV)/.installed-dev  ## install what development needs into .venv, and the hooks of Git
+	@[ ! -e .git ] || $(VENV)/bin/pre-commit install
 
 check: lint types imports  ## what to run before a commit: style, types, imports and the fast tests
 	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not gpu" $(ARGS)
@@ -51,6 +58,9 @@ lint: $(VENV)/.installed-dev  ## check style and formatting, change nothing
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check . || { echo "Run 'make format' to repair this."; exit 1; }
 	@$(VENV)/bin/clang-format --dry-run -Werror rapidsgraph/kernels/*.cu*
+	@[ ! -d .github ] || for files in $(SCHEMAS); do \
+	  report=$$($(VENV)/bin/check-jsonschema --builtin-schema vendor.$${files%%=*} $${files#*=}) \
+	  || { echo "$$report"; exit 1; }; done
 
 types: $(VENV)/.installed-dev  ## check type annotations
 	@$(VENV)/bin/python -m mypy --no-error-summary

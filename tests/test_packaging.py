@@ -122,10 +122,14 @@ def test_classifiers_name_the_pythons_that_are_resolved():
 FOLDERS = ("docker", "docs", "pipelines", "rapidsgraph", "tests")
 FILES = (
     ".dockerignore",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
     "LICENSE",
     "MANIFEST.in",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "environment.yml",
     "pyproject.toml",
 )
