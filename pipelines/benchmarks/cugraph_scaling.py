@@ -1,13 +1,14 @@
 """Time rapidsgraph beside cuGraph on one GPU as R-MAT graphs grow, up to 10^9 edges.
 
     python pipelines/benchmarks/cugraph_scaling.py [--graphs 18-16,22-16,24-40] [--only bfs,build]
-                                                   [--output FILE]
+                                                   [--without-peer] [--output FILE]
 
 A graph is SCALE-FACTOR: 2^SCALE vertices and FACTOR drawn edges per vertex, without self-loops and
 parallel edges. cuGraph is called through pylibcugraph, so that no dataframe layer takes part; calls
 of rapidsgraph include their result frames. Both take turns, and times are medians. `floor_ms` is
 the time of moving the bytes of `roofline` at the copy rate of the run. cuGraph's PageRank is in
-single precision. With `--output` a picture (.png) is drawn beside the records.
+single precision. It has no local clustering coefficient and no label propagation. With `--output`
+a picture (.png) is drawn beside the records.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ from pipelines.benchmarks.records import Record
 GRAPHS = ("16-16", "18-16", "20-16", "22-16", "24-16", "24-40", "26-16")
 TASKS = (
     "build", "build and first iteration", "pagerank single", "pagerank double", "bfs", "sssp",
-    "bfs undirected", "components undirected", "core number", "triangles",
+    "bfs undirected", "components undirected", "core number", "triangles", "clustering coefficient",
+    "label propagation", "strong components",
 )  # fmt: skip
 ROUNDS = 5
 FEW, MANY = 5, 25  # iterations of two PageRank calls, whose difference is the time of 20
+WITHOUT_PEER = ("clustering coefficient", "label propagation")
 DAMPING = 0.85
 POOL_FRACTION = 0.8  # of the memory of the GPU
 
@@ -80,6 +83,18 @@ class Peer:
     def triangles(self, graph: Any) -> Any:
         return self.plc.triangle_count(self.handle, graph, None, False)
 
+    def strong_components(self, graph: Any) -> Any:
+        return self.plc.strongly_connected_components(
+            self.handle, graph, None, None, None, None, False
+        )
+
+
+class NoPeer:
+    """Stand for cuGraph where it is not timed."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *arguments, **options: None
+
 
 class Benchmark:
     """The tasks on one graph."""
@@ -101,8 +116,10 @@ class Benchmark:
         self.start = int(cupy.bincount(source, minlength=self.num_vertices).argmax())
         del edges, source, destination, order
         self.weights = random.rand(self.num_edges).astype(cupy.float32)
-        self.peer = Peer(plc, columns["source"], columns["destination"], self.weights)
-        self.peer.start = cupy.array([self.start], dtype=columns["source"].dtype)
+        self.peer: Any = NoPeer()
+        if plc:
+            self.peer = Peer(plc, columns["source"], columns["destination"], self.weights)
+            self.peer.start = cupy.array([self.start], dtype=columns["source"].dtype)
 
     def times(self, *functions: Callable[[], Any]) -> list[float]:
         """Return the median milliseconds of each function; they take turns after a warm-up."""
@@ -128,11 +145,10 @@ class Benchmark:
             try:
                 ours, theirs, num_bytes = getattr(self, f"_{task.split()[0]}")(task)
                 floor = num_bytes / copy_rate * 1e3 if num_bytes else None
-                row |= {
-                    "rapidsgraph_ms": round(ours, 4), "cugraph_ms": round(theirs, 4),
-                    "ratio": round(theirs / ours, 2),
-                    "floor_ms": floor and round(floor, 4), "check": "ok",
-                }  # fmt: skip
+                row["rapidsgraph_ms"] = round(ours, 4)
+                if isinstance(self.peer, Peer) and task not in WITHOUT_PEER:
+                    row |= {"cugraph_ms": round(theirs, 4), "ratio": round(theirs / ours, 2)}
+                row |= {"floor_ms": floor and round(floor, 4), "check": "ok"}
             except Exception as error:  # of memory or of the peer: the next task may work
                 row["check"] = f"failed: {type(error).__name__}: {error}"[:160]
             self.cupy.get_default_memory_pool().free_all_blocks()
@@ -190,6 +206,25 @@ class Benchmark:
     def _triangles(self, task: str) -> tuple[float, float, int]:
         return self._undirected(self.rg.triangle_count, self.peer.triangles)
 
+    def _clustering(self, task: str) -> tuple[float, float, int]:
+        return self._undirected(self.rg.clustering_coefficient, NoPeer().any)
+
+    def _label(self, task: str) -> tuple[float, float, int]:
+        graph = self.rg.Graph(self.edges, directed=False)
+        few, many = self.times(
+            *(lambda n=n: self.rg.label_propagation(graph, iterations=n) for n in (FEW, MANY))
+        )
+        num_bytes = 8 * self.num_edges + 12 * self.num_vertices
+        return (many - few) / (MANY - FEW), 0.0, num_bytes
+
+    def _strong(self, task: str) -> tuple[float, float, int]:
+        graph, theirs = self.rg.Graph(self.edges), self.peer.build()
+        ours, peer = self.times(
+            lambda: self.rg.connected_components(graph, strong=True),
+            lambda: self.peer.strong_components(theirs),
+        )
+        return ours, peer, 8 * self.num_edges + 20 * self.num_vertices
+
     def _undirected(
         self, function: Callable[[Any], Any], peer: Callable[[Any], Any]
     ) -> tuple[float, float, int]:
@@ -221,7 +256,7 @@ def plot(rows: Sequence[Record], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
-    done = [row for row in rows if row.get("check") == "ok"]
+    done = [row for row in rows if row.get("check") == "ok" and "ratio" in row]
     tasks = list(dict.fromkeys(row["task"] for row in done))
     figure = Figure(figsize=(13, 5.5), layout="constrained")
     for axes, task in zip(figure.subplots(2, -(-len(tasks) // 2)).flat, tasks, strict=False):
@@ -244,16 +279,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Time rapidsgraph beside cuGraph on one GPU.")
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="SCALE-FACTOR, ...")
     parser.add_argument("--only", default=",".join(TASKS), help="tasks")
+    parser.add_argument("--without-peer", action="store_true", help="time rapidsgraph alone")
     parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
     options = parser.parse_args(arguments)
     tasks = options.only.split(",")
     if unknown := [task for task in tasks if task not in TASKS]:
         parser.error(f"no task {unknown[0]!r}; the tasks are {', '.join(TASKS)}")
-    try:
-        import pylibcugraph  # before CuPy, whose libraries it would not find
-    except ImportError as error:
-        print(f"cuGraph is missing ({error}); install pylibcugraph-cu13", file=sys.stderr)
-        return 2
+    pylibcugraph: Any = None
+    if not options.without_peer:
+        try:
+            import pylibcugraph  # before CuPy, whose libraries it would not find
+        except ImportError as error:
+            print(f"cuGraph is missing ({error}); install pylibcugraph-cu13", file=sys.stderr)
+            return 2
     import cupy
     import rmm
     from rmm.allocators.cupy import rmm_cupy_allocator
@@ -271,7 +309,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append(row)
             if options.output:
                 records.write(options.output, [run, *rows])
-    if options.output and any(row["check"] == "ok" for row in rows):
+    if options.output and any("ratio" in row for row in rows):
         plot(rows, options.output.with_suffix(".png"))
     return 0
 

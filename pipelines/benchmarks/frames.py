@@ -1,7 +1,7 @@
 """Time the frame form of each algorithm beside its kernel form, and the peak memory of both.
 
     python pipelines/benchmarks/frames.py [--device auto|cpu|gpu] [--scale 12] [--factor 8]
-                                          [--only pagerank,bfs,sssp,components,similarity,scan]
+                                          [--only pagerank,bfs,...] [--engines pandas,cudf,...]
                                           [--quick] [--output FILE]
 
 Engines are pandas, Dask on two processes, and where GPUs are, cuDF and dask-cuDF on two of them. A
@@ -50,6 +50,14 @@ CALLS: dict[str, Callable[..., Any]] = {
     "components": lambda edges, method, root: rg.connected_components(edges, method=method),
     "similarity": lambda edges, method, root: rg.structural_similarity(edges, method=method),
     "scan": lambda edges, method, root: rg.scan(edges, epsilon=0.4, method=method),
+    "strong components": lambda edges, method, root: rg.connected_components(
+        edges, strong=True, method=method
+    ),
+    "core numbers": lambda edges, method, root: rg.core_number(edges, method=method),
+    "labels": lambda edges, method, root: rg.label_propagation(edges, method=method),
+    "triangles": lambda edges, method, root: rg.triangle_count(edges, method=method),
+    "clustering": lambda edges, method, root: rg.clustering_coefficient(edges, method=method),
+    "neighbor similarity": lambda edges, method, root: rg.neighbor_similarity(edges, method=method),
 }
 ENGINES = {"cpu": ("pandas", "dask"), "gpu": ("cudf", "dask_cudf")}
 QUERY_ENGINES = ("duckdb", "polars")
@@ -362,6 +370,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     harness.add_only_option(tuple(CALLS))(parser)
     parser.add_argument("--scale", type=int, help="the graph has 2^SCALE vertices")
     parser.add_argument("--factor", type=int, default=8, help="rows per vertex")
+    parser.add_argument("--engines", help="engines, pandas among them; by default all")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -377,10 +386,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     engines = [*ENGINES["cpu"], *ENGINES["gpu"]] if on_gpu else [*ENGINES["cpu"]]
     if not on_gpu:
         session.notes += [f"{engine}: there is no GPU" for engine in ENGINES["gpu"]]
+    engines += QUERY_ENGINES
+    if options.engines:
+        engines = [engine for engine in engines if engine in options.engines.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         for algorithm in options.only:
             path = Path(folder, algorithm)
-            for engine in [*engines, *QUERY_ENGINES]:
+            for engine in engines:
                 if engine in QUERY_ENGINES and (algorithm, engine) not in QUERIES:
                     continue
                 reason = missing_reason(engine)

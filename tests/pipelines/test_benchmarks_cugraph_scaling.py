@@ -52,3 +52,13 @@ def test_records_of_a_small_graph(tmp_path):
     _, *rows = records.read(output)
     assert [row["task"] for row in rows] == list(cugraph_scaling.TASKS)
     assert {row["check"] for row in rows} == {"ok"}
+
+
+@pytest.mark.gpu
+def test_without_peer(tmp_path):
+    output = tmp_path / "records.jsonl"
+    options = ["--graphs", "10-8", "--without-peer", "--output", output]
+    subprocess.run([sys.executable, cugraph_scaling.__file__, *options], check=True, timeout=300)
+    _, *rows = records.read(output)
+    assert {row["check"] for row in rows} == {"ok"}
+    assert not any("cugraph_ms" in row for row in rows)
