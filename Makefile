@@ -9,7 +9,6 @@ PYTHON ?= python3
 CUDA ?= cu13
 ARGS ?=
 JOBS ?= 2
-DOCS_JOBS ?= 2
 VENV := .venv
 # Files that GitHub and Read the Docs interpret, by the name of their schema.
 SCHEMAS := 'github-workflows=.github/workflows/*.yml' 'dependabot=.github/dependabot.yml' \
@@ -45,8 +44,8 @@ benchmark: $(VENV)/.installed-benchmark  ## time algorithms and builds on the CP
 	@$(VENV)/bin/python pipelines/benchmarks/run.py --device cpu $(ARGS)
 
 docs: $(VENV)/.installed-docs  ## build the documentation site as build/docs/index.html
-	@$(VENV)/bin/python -m sphinx --builder html --jobs $(DOCS_JOBS) --fail-on-warning --keep-going --quiet \
-	    --doctree-dir build/doctrees docs build/docs $(ARGS)
+	@$(VENV)/bin/python -m sphinx --builder html --fresh-env --jobs 2 --fail-on-warning --keep-going \
+	    --quiet --doctree-dir build/doctrees docs build/docs $(ARGS)
 
 package: $(VENV)/.installed-dev  ## build wheel and sdist into dist/, install and run both elsewhere
 	@docker/test_release.sh $(VENV)/bin/python

@@ -25,6 +25,7 @@ extensions = [
 ]
 
 # API reference: one page per public object, from its docstring.
+templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"  # types are in the sections of parameters
 numpydoc_show_class_members = False  # the template of classes lists them
