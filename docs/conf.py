@@ -38,6 +38,7 @@ nitpick_ignore_regex = [("py:obj", r"(?!(rapidsgraph|rg)\.).*")]
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
+nb_execution_cache_path = str(Path(__file__).parents[1] / "build/notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
@@ -51,7 +52,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
-    "show_prev_next": True,
+    "navbar_persistent": ["search-button"],
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
