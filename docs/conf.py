@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -25,6 +26,7 @@ extensions = [
 ]
 
 # API reference: one page per public object, from its docstring.
+exclude_patterns = ["_jupyter"]
 templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"  # types are in the sections of parameters
@@ -37,6 +39,8 @@ nitpick_ignore_regex = [("py:obj", r"(?!(rapidsgraph|rg)\.).*")]
 # Markdown. Notebooks are Markdown with code cells, executed in the build.
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 4
+# The kernel of this folder logs errors only; by default it warns of connections within the machine.
+os.environ["JUPYTER_PATH"] = str(Path(__file__).parent / "_jupyter")
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parents[1] / "build/notebooks")
 nb_execution_raise_on_error = True
@@ -49,11 +53,13 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_sidebars = {"algorithms": [], "index": []}  # source in two columns needs the width
 html_theme_options = {
     "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "navbar_persistent": ["search-button"],
     "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc"], "algorithms": [], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

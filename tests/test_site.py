@@ -1,0 +1,69 @@
+"""The documentation site: its reference lists all public names, and its links lead somewhere.
+
+`make docs` builds the pages, runs the notebooks and fails on a warning. These tests need no Sphinx.
+"""
+
+import importlib
+import inspect
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import rapidsgraph as rg
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for folder in (ROOT, DOCS, ROOT / "docker", ROOT / "pipelines", ROOT / "rapidsgraph")
+    for path in (folder.rglob("*.md") if folder == DOCS else folder.glob("*.md"))
+    if path != ROOT / "README.md"
+)
+ENTRY = re.compile(r"^(?:   |\.\. auto\w+:: )(~?[A-Za-z_][\w.]*)$", re.MULTILINE)
+MODULE = re.compile(r"^\.\. (?:current)?module:: ([\w.]+)$", re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^( *)(```+|~~~+).*?^\1\2", re.MULTILINE | re.DOTALL)
+
+
+def documented_names():
+    """Yield the full names in the lists of the API pages, and the modules that these describe."""
+    for page in (DOCS / "api").glob("*.md"):
+        parts = MODULE.split(page.read_text())
+        for module, text in zip(parts[1::2], parts[2::2]):
+            yield module
+            yield from (f"{module}.{name}" for name in ENTRY.findall(text))
+
+
+def test_the_reference_lists_all_public_names():
+    public = {f"rapidsgraph.{name}" for name in rg.__all__}
+    for name in rg.__all__:
+        module = getattr(rg, name)
+        if inspect.ismodule(module):
+            public |= {f"rapidsgraph.{name}.{member}" for member in module.__all__}
+    listed = [*documented_names()]
+    assert public - set(listed) == set()
+    internal = {name for name in set(listed) - public if name != "rapidsgraph"}
+    for name in internal:  # types of results
+        module, _, attribute = name.rpartition(".")
+        assert inspect.isclass(getattr(importlib.import_module(module), attribute)), name
+
+
+def heading_anchors(text):
+    """Return the anchors of headings as GitHub and MyST name them."""
+    headings = re.findall(r"^#+ (.*)$", CODE.sub("", text), re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", each) for each in headings]
+    return {re.sub(r"[^\w\- ]", "", each.strip().lower()).replace(" ", "-") for each in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_relative_links_lead_to_files_and_headings(page):
+    for link in LINK.findall(CODE.sub("", page.read_text())):
+        if re.match(r"\w+:", link):
+            continue
+        target, _, anchor = link.partition("#")
+        path = Path(os.path.normpath(page.parent / target)) if target else page
+        assert path.exists(), link
+        if anchor and path.suffix == ".md":
+            assert anchor in heading_anchors(path.read_text()), link
