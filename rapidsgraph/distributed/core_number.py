@@ -22,9 +22,10 @@ from ..progress import Report
 from ..validation import check_free_memory
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import as_undirected, create_vertex_frame, finish_frame
+from .graph import as_undirected, create_vertex_frame
 from .partition import Partition
 from .replica import get_max_replica_arcs, replicate
+from .storage import finish_frame
 
 
 @release_on_error

@@ -16,8 +16,9 @@ from ..progress import Report
 from ..validation import check_free_memory
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import as_distributed, create_vertex_frame, finish_frame
+from .graph import as_distributed, create_vertex_frame
 from .partition import Partition
+from .storage import finish_frame
 
 
 @release_on_error

@@ -13,9 +13,10 @@ from ..progress import Report
 from ..validation import check_free_memory
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import as_undirected, finish_frame
+from .graph import as_undirected
 from .partition import Partition
 from .scan import get_common_neighbors
+from .storage import finish_frame
 
 
 @release_on_error

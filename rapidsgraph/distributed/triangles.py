@@ -26,14 +26,9 @@ from ..progress import Report
 from ..validation import check_free_memory
 from .communicator import Communicator
 from .executor import release_on_error
-from .graph import (
-    DistributedGraph,
-    as_distributed,
-    as_undirected,
-    create_vertex_frame,
-    finish_frame,
-)
+from .graph import DistributedGraph, as_distributed, as_undirected, create_vertex_frame
 from .partition import Partition
+from .storage import finish_frame
 
 # Of a neighbor, if there are several ranks: in the merged and the ranked list, and its row, index,
 # stop, flag and copy in `_pack_upper_lists`.
