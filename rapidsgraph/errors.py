@@ -10,7 +10,7 @@ import logging
 import math
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 # The package logs to this logger and those below it; handlers are the application's. This module is
@@ -125,8 +125,9 @@ class MissingColumnError(GraphError):
         The name.
     columns : list of str
         Names of the columns that exist.
-    candidate : str or None
-        The column that was probably meant.
+    candidates : dict of {str: str}
+        The column that was probably meant, by the parameter that can name it, or by the missing
+        column if none can; both ends of edges if both are missing. Empty if no column is similar.
     parameter : str or None
         Name of the parameter that can name the column.
     """
@@ -136,10 +137,10 @@ class MissingColumnError(GraphError):
         message: str,
         *,
         columns: Sequence[str] = (),
-        candidate: str | None = None,
+        candidates: Mapping[str, str] | None = None,
         **fields: Any,
     ) -> None:
-        self.columns, self.candidate = list(columns), candidate
+        self.columns, self.candidates = list(columns), dict(candidates or {})
         super().__init__(message, **fields)
 
 

@@ -43,7 +43,9 @@ ERRORS = [
             VertexNotFoundError,
         )
     ),
-    MissingColumnError("no {column}", columns=["from", "to"], candidate="from", **FIELDS),
+    MissingColumnError(
+        "no {column}", columns=["from", "to"], candidates={"source": "from"}, **FIELDS
+    ),
     VertexTypeError("{parameter} is text", expected="text", **FIELDS),
     ConvergenceError(7, 0.5, 1e-6, {"vertex": [0], "pagerank": [1.0]}),
     InsufficientMemoryError("PageRank", 3 * 10**9, 10**9, "on the GPU"),

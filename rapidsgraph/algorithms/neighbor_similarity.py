@@ -75,7 +75,8 @@ def tabulate_pairs(labeling: Labeling, pairs: Any) -> Any:
         raise MissingColumnError(
             f"{{parameter}}: there is no column {columns[0]!r}; the columns are "
             f"{', '.join(names)}; {hint}",
-            parameter="pairs", column=columns[0], columns=names, candidate=names[0], hint=hint,
+            parameter="pairs", column=columns[0], columns=names,
+            candidates=dict(zip(columns, names, strict=True)), hint=hint,
         )  # fmt: skip
     return table
 

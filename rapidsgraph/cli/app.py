@@ -135,13 +135,17 @@ def describe_error(error: GraphError) -> str:
         return error.describe("--max-iterations", "--tolerance", "--tolerance 0")
     if isinstance(error, MissingColumnError) and error.parameter in COLUMN_PARAMETERS:
         prefix = "" if error.path is None else f"{error.path}: "
+        missing = format_value(error.column)
         hint = f"name the column to use with --{error.parameter}"
-        if error.candidate is not None:
-            usage = f"--{error.parameter} {shlex.quote(error.candidate)}"
-            hint = f"did you mean {error.candidate!r}? Use {usage}"
+        if error.candidates:
+            names = " and ".join(map(repr, error.candidates.values()))
+            options = [f"--{name} {shlex.quote(each)}" for name, each in error.candidates.items()]
+            hint = f"did you mean {names}? Use {' '.join(options)}"
+            if len(options) > 1:
+                missing = "'source' and no 'destination'"
         return (
-            f"{prefix}there is no column {format_value(error.column)}; the columns are "
-            f"{', '.join(error.columns)}; {hint}"
+            f"{prefix}there is no column {missing}; the columns are {', '.join(error.columns)}; "
+            f"{hint}"
         )
     if error.hint in (FRAME_WEIGHT_HINT, FILE_WEIGHT_HINT):
         error = error.with_fields(hint="--unweighted ignores the column")

@@ -111,7 +111,7 @@ def missing_column_error(
         parameter=frame_parameter or parameter,
         column=name,
         columns=names,
-        candidate=candidate,
+        candidates={parameter: candidate} if candidate else {},
         hint=hint,
     )
 
@@ -173,7 +173,7 @@ def missing_endpoint_error(
         parameter=missing[0],
         column=missing[0],
         columns=names,
-        candidate=candidates[missing[0]],
+        candidates={name: column for name, column in candidates.items() if column},
         hint=call,
     )
 

@@ -204,21 +204,23 @@ def _check_endpoints(column_names: Sequence[str], path: str | Path, weight: str 
     if any(name in column_names for name in ends):
         return
     used = as_list(weight)
-    errors = [frames.missing_column_error(name, column_names, name, used=used) for name in ends]
-    candidates = [error.candidate for error in errors]
-    if None in candidates or candidates[0] == candidates[1]:
+    candidates: dict[str, str] = {}
+    for name in ends:
+        error = frames.missing_column_error(name, column_names, name, used=used)
+        candidates |= error.candidates
+    if len(set(candidates.values())) < len(ends):
         return
-    pairs = zip(ends, candidates, strict=True)
-    hint = "pass " + ", ".join(f"{name}={candidate!r}" for name, candidate in pairs)
+    hint = "pass " + ", ".join(f"{name}={column!r}" for name, column in candidates.items())
     raise MissingColumnError(
         f"{path}: there is no column 'source' and no 'destination'; the columns are "
-        f"{', '.join(column_names)}; did you mean {candidates[0]!r} and {candidates[1]!r}? "
+        f"{', '.join(column_names)}; did you mean "
+        f"{' and '.join(map(repr, candidates.values()))}? "
         f"{hint[0].upper()}{hint[1:]}",
         path=path,
         parameter="source",
         column="source",
         columns=list(column_names),
-        candidate=candidates[0],
+        candidates=candidates,
         hint=hint,
     )
 
@@ -262,7 +264,7 @@ def _check_column(
         parameter=parameter,
         column=name,
         columns=error.columns,
-        candidate=error.candidate,
+        candidates=error.candidates,
         hint=error.hint,
     )
 

@@ -328,6 +328,16 @@ def test_errors_name_options_instead_of_parameters():
             "--source from",
         ),
         (
+            frames.missing_endpoint_error(None, ["from", "to", "km"], {}),
+            "there is no column 'source' and no 'destination'; the columns are from, to, km; did "
+            "you mean 'from' and 'to'? Use --source from --destination to",
+        ),
+        (
+            frames.missing_endpoint_error(None, ["source", "to", "km"], {}),
+            "there is no column 'destination'; the columns are source, to, km; did you mean 'to'? "
+            "Use --destination to",
+        ),
+        (
             GraphError("{parameter} is nan; it must be a number", parameter="cutoff"),
             "--cutoff is nan; it must be a number",
         ),
