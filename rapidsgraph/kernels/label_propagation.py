@@ -95,17 +95,9 @@ def _count(start, stop, degree, neighbors, labels, table, mask, shift, best):
 
 @parallel
 def _propagate(
-    num_rows,
-    rows,
-    next_row,
-    is_directed,
-    offsets,
-    neighbors,
-    in_offsets,
-    in_neighbors,
-    labels,
+    num_rows, rows, next_row, is_directed, offsets, neighbors, in_offsets, in_neighbors, labels,
     new_labels,
-):
+):  # fmt: skip
     for _ in prange(NUM_BLOCKS):
         if next_row[0] >= num_rows:
             continue
@@ -147,59 +139,25 @@ def _propagate(
 
 @serial
 def propagate_short(
-    lanes,
-    num_rows,
-    rows,
-    is_directed,
-    offsets,
-    neighbors,
-    in_offsets,
-    in_neighbors,
-    labels,
+    lanes, num_rows, rows, is_directed, offsets, neighbors, in_offsets, in_neighbors, labels,
     new_labels,
-):
+):  # fmt: skip
+    next_row = np.zeros(1, np.int64)
     _propagate(
-        num_rows,
-        rows,
-        np.zeros(1, np.int64),
-        is_directed,
-        offsets,
-        neighbors,
-        in_offsets,
-        in_neighbors,
-        labels,
+        num_rows, rows, next_row, is_directed, offsets, neighbors, in_offsets, in_neighbors, labels,
         new_labels,
-    )
+    )  # fmt: skip
 
 
 @serial
 def propagate_long(
-    num_rows,
-    rows,
-    next_row,
-    table_size,
-    overflow_size,
-    overflow,
-    is_directed,
-    offsets,
-    neighbors,
-    in_offsets,
-    in_neighbors,
-    labels,
-    new_labels,
-):
+    num_rows, rows, next_row, table_size, overflow_size, overflow, is_directed, offsets, neighbors,
+    in_offsets, in_neighbors, labels, new_labels,
+):  # fmt: skip
     _propagate(
-        num_rows,
-        rows,
-        next_row,
-        is_directed,
-        offsets,
-        neighbors,
-        in_offsets,
-        in_neighbors,
-        labels,
+        num_rows, rows, next_row, is_directed, offsets, neighbors, in_offsets, in_neighbors, labels,
         new_labels,
-    )
+    )  # fmt: skip
 
 
 @parallel

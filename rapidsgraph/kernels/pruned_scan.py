@@ -130,6 +130,15 @@ def _decide(row, mu, numerator, denominator, offsets, neighbors, bits, common, i
     return steps
 
 
+@serial
+def _fetch_rows(rows, budget, steps, next_row):
+    """Return a thread's next range of rows: empty after the last row or beyond the budget."""
+    if steps[0] > budget:
+        return 0, 0
+    start = add_at(next_row, np.uint64(0), np.int64(ROWS_PER_FETCH))
+    return start, min(start + ROWS_PER_FETCH, len(rows))
+
+
 @parallel
 def decide_cores(
     rows, mu, numerator, denominator, offsets, neighbors, budget, steps, next_row, common, is_core
@@ -151,17 +160,16 @@ def decide_cores(
         if next_row[0] >= len(rows):
             continue
         bits = np.zeros(len(offsets) // 64 + 1, np.uint64)
-        while steps[0] <= budget:
-            start = add_at(next_row, np.uint64(0), np.int64(ROWS_PER_FETCH))
-            if start >= len(rows):
-                break
+        start, stop = _fetch_rows(rows, budget, steps, next_row)
+        while start < stop:
             own_steps = 0
-            for i in range(start, min(start + ROWS_PER_FETCH, len(rows))):
+            for i in range(start, stop):
                 own_steps += _decide(
                     np.uint64(rows[np.uint64(i)]), mu, np.uint64(numerator),
                     np.uint64(denominator), offsets, neighbors, bits, common, is_core,
                 )  # fmt: skip
             add_at(steps, np.uint64(0), np.int64(own_steps))
+            start, stop = _fetch_rows(rows, budget, steps, next_row)
 
 
 @parallel
@@ -186,12 +194,10 @@ def join_cores(
         if next_row[0] >= len(rows):
             continue
         bits = np.zeros(len(offsets) // 64 + 1 if evaluates else 0, np.uint64)
-        while steps[0] <= budget:
-            start = add_at(next_row, np.uint64(0), np.int64(ROWS_PER_FETCH))
-            if start >= len(rows):
-                break
+        start, stop = _fetch_rows(rows, budget, steps, next_row)
+        while start < stop:
             own_steps = 0
-            for i in range(start, min(start + ROWS_PER_FETCH, len(rows))):
+            for i in range(start, stop):
                 row, is_marked = np.uint64(rows[np.uint64(i)]), False
                 for arc_ in range(offsets[row], offsets[row + ONE]):
                     arc = np.uint64(arc_)
@@ -213,6 +219,7 @@ def join_cores(
                 if is_marked:
                     unmark(row, offsets, neighbors, bits)
             add_at(steps, np.uint64(0), np.int64(own_steps))
+            start, stop = _fetch_rows(rows, budget, steps, next_row)
 
 
 @parallel
@@ -235,12 +242,10 @@ def count_at_borders(
         if next_row[0] >= len(rows):
             continue
         bits = np.zeros(len(offsets) // 64 + 1, np.uint64)
-        while steps[0] <= budget:
-            start = add_at(next_row, np.uint64(0), np.int64(ROWS_PER_FETCH))
-            if start >= len(rows):
-                break
+        start, stop = _fetch_rows(rows, budget, steps, next_row)
+        while start < stop:
             own_steps = 0
-            for i in range(start, min(start + ROWS_PER_FETCH, len(rows))):
+            for i in range(start, stop):
                 row, is_marked = np.uint64(rows[np.uint64(i)]), False
                 for arc_ in range(offsets[row], offsets[row + ONE]):
                     arc = np.uint64(arc_)
@@ -255,3 +260,4 @@ def count_at_borders(
                 if is_marked:
                     unmark(row, offsets, neighbors, bits)
             add_at(steps, np.uint64(0), np.int64(own_steps))
+            start, stop = _fetch_rows(rows, budget, steps, next_row)
