@@ -1,0 +1,89 @@
+"""Twins of a few operations of NumPy, which the CPU paths do not launch, against plain Python.
+
+The same tests run the CUDA twins, so that both compute one thing.
+"""
+
+import numpy as np
+import pytest
+
+from rapidsgraph import device
+
+SEEDS = range(5)
+
+
+@pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def xp(request):
+    return pytest.importorskip(request.param)
+
+
+def random_forest(seed):
+    """Return the root of every vertex, and the number of vertices of every root."""
+    random = np.random.default_rng(seed)
+    num_vertices = int(random.integers(1, 300))
+    candidates = random.integers(0, num_vertices, num_vertices)
+    roots = np.where(random.random(num_vertices) < 0.4, np.arange(num_vertices), candidates)
+    roots[np.unique(roots)] = np.unique(roots)
+    return roots.astype(np.int32), np.bincount(roots, minlength=num_vertices).astype(np.int32)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_components_are_numbered_by_size_and_root(xp, seed):
+    roots, sizes = random_forest(seed)
+    num_vertices = roots.size
+    own_sizes = xp.asarray(sizes)
+    keys, num_keys = xp.zeros(num_vertices, xp.int64), xp.zeros(1, xp.int32)
+    device.launch(
+        "union_find", "list_large", size=num_vertices,
+        num_vertices=num_vertices, sizes=own_sizes, keys=keys, num_keys=num_keys,
+    )  # fmt: skip
+    large = sorted(
+        (root for root in range(num_vertices) if sizes[root] > 1),
+        key=lambda root: (-sizes[root], root),
+    )
+    assert int(num_keys[0]) == len(large)
+    keys = xp.sort(keys[: len(large)])
+    assert [int(key) & 0xFFFFFFFF for key in keys] == large
+
+    device.launch(
+        "union_find", "number_large", size=len(large),
+        num_keys=len(large), keys=keys, sizes=own_sizes,
+    )  # fmt: skip
+    assert [-int(own_sizes[root]) for root in large] == list(range(len(large)))
+
+    numbers = xp.empty(num_vertices, xp.int32)
+    num_single = xp.cumsum(xp.asarray(sizes == 1), dtype=xp.int32)
+    device.launch(
+        "union_find", "number_vertices", size=num_vertices,
+        num_vertices=num_vertices, num_large=len(large), roots=xp.asarray(roots), sizes=own_sizes,
+        num_single=num_single, numbers=numbers,
+    )  # fmt: skip
+    order = large + [root for root in range(num_vertices) if sizes[root] == 1]
+    assert [int(number) for number in numbers] == [order.index(root) for root in roots]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_offsets_of_sorted_pairs(xp, seed):
+    random = np.random.default_rng(seed)
+    num_keys, num_pairs = int(random.integers(1, 50)), int(random.integers(0, 200))
+    keys = np.sort(random.integers(0, num_keys, num_pairs))
+    packed = keys << 32 | random.integers(0, 2**31, num_pairs)
+    offsets = xp.full(num_keys + 1, -1, xp.int64)
+    device.launch(
+        "build", "find_offsets", size=num_keys + 1,
+        num_keys=num_keys, num_pairs=num_pairs, packed=xp.asarray(np.sort(packed)), offsets=offsets,
+    )  # fmt: skip
+    expected = [sum(1 for key in keys if key < stop) for stop in range(num_keys + 1)]
+    assert [int(offset) for offset in offsets] == expected
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float64"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_count_of_values_other_than_zero(xp, seed, dtype):
+    random = np.random.default_rng(seed)
+    values = random.integers(-1, 2, int(random.integers(0, 500))).astype(dtype)
+    count = xp.full(1, 3, xp.int64)
+    device.launch(
+        "reduce", "count_nonzero", size=values.size,
+        num_values=values.size, values=xp.asarray(values), count=count,
+    )  # fmt: skip
+    assert int(count[0]) == 3 + sum(1 for value in values if value)
