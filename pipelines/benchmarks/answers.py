@@ -6,6 +6,7 @@ with "wrong: ", which becomes the ``check`` of a record.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from rapidsgraph.algorithms.scan import CORE, ROLES
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
 
+EPSILON, MU = 0.5, 4  # of SCAN: GPUSCAN's mu of 3, which does not count the vertex itself
+PRECISIONS = {"double": np.float64, "single": np.float32}
 SIMILARITY_TOLERANCE = {"double": 1e-12, "single": 1e-6}
 PAGERANK_TOLERANCE = 1e-9  # relative, of values that must agree apart from rounding
 
@@ -83,6 +86,18 @@ def compare_components(labels: Array, reference: Array, xp: Any) -> str | None:
     if len(set(counts)) > 1:
         return f"wrong: {counts[0]} components, {counts[1]} verified, {counts[2]} overlaps"
     return None
+
+
+def compare_values(values: Array, reference: Array, tolerance: float, what: str) -> str | None:
+    """Compare values relative to the reference; infinity is a value."""
+    if values.shape != reference.shape:
+        return f"wrong: {values.size} {what} for {reference.size}"
+    is_equal = values == reference
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
+        difference = abs(values - reference)
+        is_equal |= difference <= tolerance * abs(reference)
+    num_wrong = int((~is_equal).sum())
+    return f"wrong: {num_wrong} of {reference.size} {what}" if num_wrong else None
 
 
 def compare_counts(values: Array, reference: Array) -> str | None:
@@ -155,3 +170,28 @@ def compare_arcs(
 def is_equal(values: Array, others: Array) -> bool:
     """Return whether two arrays have the same shape and values."""
     return values.shape == others.shape and bool((values == others).all())
+
+
+def exact_ratio(epsilon: float) -> tuple[int, int]:
+    """Return epsilon as the fraction that its decimal representation denotes."""
+    return Fraction(repr(epsilon)).as_integer_ratio()
+
+
+def jaccard(triangles: Array, degrees: Array, other_degrees: Array) -> Array:
+    """Return the Jaccard coefficients of pairs with so many common neighbors."""
+    return triangles / (degrees + other_degrees - triangles)
+
+
+def tree_depths(order: np.ndarray, predecessors: np.ndarray) -> np.ndarray:
+    """Return the depth of each vertex in a tree whose root is the first of `order`.
+
+    Pointer jumping: the distance over which a vertex looks back doubles in every round.
+    """
+    below, ancestor = order[1:], np.arange(predecessors.size)
+    ancestor[below] = predecessors[below]
+    depth = np.full(ancestor.size, np.inf)
+    depth[order[0]], depth[below] = 0, 1
+    for _ in range(ancestor.size.bit_length()):
+        depth[below] += depth[ancestor[below]]
+        ancestor = ancestor[ancestor]
+    return depth

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipelines.benchmarks.records import Record
 
-BENCHMARKS = ("pagerank", "traversal", "scan", "build")  # those that run peers
+BENCHMARKS = ("pagerank", "traversal", "scan", "build", "structure")  # those that run peers
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,12 @@ CONTESTS = (
             (("implementation", "auto"),)),
     Contest("Build by source, rows shuffled", "build", "build_ms", (("case", "shuffled"),),
             (("implementation", "by source"),)),
+    Contest("Strong components", "strong components", "run_ms"),
+    Contest("Triangles of vertices", "triangle_count", "run_ms"),
+    Contest("Clustering coefficients", "clustering_coefficient", "run_ms"),
+    Contest("Jaccard similarity of all edges", "neighbor_similarity", "run_ms"),
+    Contest("Core numbers", "core_number", "run_ms"),
+    Contest("Label propagation (CDLP)", "label_propagation", "run_ms"),
 )  # fmt: skip
 
 

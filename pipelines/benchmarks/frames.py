@@ -262,7 +262,7 @@ def open_engine(engine: str) -> Iterator[tuple[Callable[..., Any], Callable[...,
         clock = timing.Clock(xp)
         yield (
             cudf.from_pandas,
-            lambda run: peak_memory.measure_device_peak(clock, run, allocator),
+            lambda run: peak_memory.measure_device_peak(clock, run, allocator)[0],
             xp,
         )
     else:

@@ -1,7 +1,10 @@
-"""GPUSCAN's tables 1 to 5: its graphs, its figures, and verdicts on its claims.
+"""GPUSCAN's tables 1 to 5: serial SCAN beside ours on its graphs, with its figures.
 
-Speedups are over its own serial SCAN; milliseconds are of its CPU and of its two GPUs (GTX 460 and
-GTX 480).
+    python pipelines/benchmarks/gpuscan.py [--device auto|cpu|gpu] [--few] [--quick] [--output FILE]
+
+Tables 1 and 2 have R-MAT and SSCA#2 graphs, by vertices and by degree; 3 and 4 real ones. Tables 1
+and 3 time similarity and clustering, 2 and 4 clustering alone; 5 has transfers, on a GPU only.
+Speedups are over its own serial SCAN; milliseconds are of its CPU and its two GPUs.
 
 References
 ----------
@@ -11,14 +14,20 @@ References
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from pipelines.benchmarks.adapters.interface import SCAN_TASKS
-from pipelines.benchmarks.records import Record
-from pipelines.benchmarks.scan_reference import ScanCase
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
+
+from pipelines.benchmarks import harness, timing
+from pipelines.benchmarks.graphs import Workload
+from pipelines.benchmarks.harness import GraphSets, Session
+from pipelines.benchmarks.records import Record, claim_row
+from pipelines.benchmarks.tasks import TASKS
 
 # vertices: speedups of table 1 (R-MAT, SSCA#2) and of table 2, at an average degree of 6
 BY_VERTICES = {
@@ -64,174 +73,118 @@ TRANSFERS = {
     "loc-gowalla": (15, 15.1),
     "roadNet-CA": (43, 48.5),
 }
-SERIES = ("R-MAT, vertices", "SSCA#2, vertices", "R-MAT, degree", "SSCA#2, degree")
-QUICK_VERTICES, QUICK_DEGREES, QUICK_SCALE = (1024, 2048), (10, 20), 8
-QUICK_REAL = ("ca-GrQc",)
+GIVES = ("similarity and clustering", "clustering alone")
+SERIES_STEP = 3  # with --few
+
+Entry = tuple[str, str, int | None, tuple[Any, Any]]  # graph, series, size, figures by GIVES
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One of the paper's graphs, and its figures for the tasks "whole" and "alone".
-
-    Attributes
-    ----------
-    graph : str
-        Name of the workload.
-    tables : dict from task to int
-        The table's number.
-    series : str
-        The kind of graph, and what grows.
-    size : int or None
-        The value of what grows; None for real graphs.
-    figures : dict from task to float or tuple
-        The speedup, or milliseconds of the CPU and the GPUs.
-    """
-
-    graph: str
-    tables: Mapping[str, int]
-    series: str
-    size: int | None
-    figures: Mapping[str, Any]
-
-    def about(self, gives: str, case: ScanCase) -> Record:
-        """Return the columns of a record that describe the graph, with the paper's figures."""
-        task = next(task for task, text in SCAN_TASKS.items() if text == gives)
-        degree = 2 * case.num_edges / max(case.workload.vertices, 1)
-        columns = {"of_table": self.tables[task], "series": self.series, "size": self.size}
-        columns["degree"] = rounded(degree)
-        figures = self.figures[task]
-        if self.size is not None:
-            return columns | {"paper_speedup": figures}
-        cpu, *gpus = figures
-        return columns | {
-            "paper_cpu_ms": cpu,
-            "paper_gpu_ms": min(gpus),
-            "paper_speedup": rounded(cpu / min(gpus)),
-        }
-
-
-def entries(quick: bool = False, step: int = 1) -> list[Entry]:
-    """Return the paper's graphs that are available, of series every `step`-th."""
-    tables, all_entries = {"whole": 1, "alone": 2}, []
-
-    def add(series: str, size: int | None, name: str, figures: Sequence[Any]) -> None:
-        by_task = dict(zip(SCAN_TASKS, figures, strict=True))
-        all_entries.append(Entry(name, tables, series, size, by_task))
-
-    for vertices in QUICK_VERTICES if quick else list(BY_VERTICES)[::step]:
+def entries(quick: bool = False, step: int = 1) -> Iterator[Entry]:
+    """Yield the paper's graphs, of series every `step`-th."""
+    for vertices in list(BY_VERTICES)[:2] if quick else list(BY_VERTICES)[::step]:
         rmat, ssca2, rmat_alone, ssca2_alone = BY_VERTICES[vertices]
         scale = vertices.bit_length() - 1
-        add("R-MAT, vertices", vertices, f"rmat{scale}u-3", (rmat, rmat_alone))
-        add("SSCA#2, vertices", vertices, f"ssca{scale}-7", (ssca2, ssca2_alone))
-    for degree in QUICK_DEGREES if quick else list(BY_DEGREE)[::step]:
+        yield f"rmat{scale}u-3", "R-MAT, vertices", vertices, (rmat, rmat_alone)
+        yield f"ssca{scale}-7", "SSCA#2, vertices", vertices, (ssca2, ssca2_alone)
+    for degree in list(BY_DEGREE)[:1] if quick else list(BY_DEGREE)[::step]:
         rmat, ssca2, rmat_alone, ssca2_alone = BY_DEGREE[degree]
-        scale = QUICK_SCALE if quick else 15
-        add("R-MAT, degree", degree, f"rmat{scale}u-{degree // 2}", (rmat, rmat_alone))
-        clique = 3 * degree // 2 - 2  # the degree is 2 / 3 (clique - 1) + 4 * 0.5
-        add("SSCA#2, degree", degree, f"ssca{scale}-{clique}", (ssca2, ssca2_alone))
-    all_entries.sort(key=lambda entry: SERIES.index(entry.series))
-    tables = {"whole": 3, "alone": 4}
+        scale, clique = 8 if quick else 15, 3 * degree // 2 - 2  # degree 2 / 3 (clique - 1) + 2
+        yield f"rmat{scale}u-{degree // 2}", "R-MAT, degree", degree, (rmat, rmat_alone)
+        yield f"ssca{scale}-{clique}", "SSCA#2, degree", degree, (ssca2, ssca2_alone)
     for name, figures in REAL.items():
-        if name in QUICK_REAL or not quick:
-            add("real graphs", None, name, figures)
-    return all_entries
+        if name == "ca-GrQc" or not quick:
+            yield name, "real graphs", None, figures
 
 
-def claims(rows: Iterable[Record], where: str) -> list[Record]:
-    """Return, for each table, whether serial SCAN is slower, and more so on larger graphs."""
-    rows = list(rows)
-    all_claims = transfer_claim([row for row in rows if row.get("of_table") == 5], where)
-    rows = [row for row in rows if row["of_table"] != 5]
-    for number in sorted({row["of_table"] for row in rows}):
-        table = [row for row in rows if row["of_table"] == number]
-        holds, details = {}, []
-        for method in ("gpuscan", "auto"):
-            own = [row for row in table if row["implementation"] == method]
-            speedups = [row["speedup"] for row in own if row.get("speedup")]
-            if speedups:
-                holds[method] = min(speedups) > 1 and (number > 2 or speedup_grows(own))
-                verdict = "holds" if holds[method] else "does not hold"
-                details.append(f"{method} {min(speedups):g} to {max(speedups):g} times: {verdict}")
-        if holds:
-            paper, num_graphs = paper_speedups(number), len({row["graph"] for row in table})
-            what = "and more so the larger or denser the graph" if number < 3 else "on every graph"
-            text = (
-                f"GPUSCAN claims to be {min(paper):g} to {max(paper):g} times as fast as serial "
-                f"SCAN, {what}, on {len(paper)} graphs. Here, on {where}, on {num_graphs} of them, "
-                f"{'; '.join(details)}."
-            )
-            all_claims.append({"table": "claim", "of_table": number, "claim": text, "holds": holds})
-    return all_claims
-
-
-def paper_speedups(number: int) -> list[float]:
-    """Return the speedups of one of tables 1 to 4; of real graphs those of the faster GPU."""
-    if number < 3:
-        columns = slice(0, 2) if number == 1 else slice(2, 4)
-        rows = [*BY_VERTICES.values(), *BY_DEGREE.values()]
-        return [speedup for row in rows for speedup in row[columns]]
-    times = [figures[number - 3] for figures in REAL.values()]
-    return [rounded(cpu / min(gpus)) for cpu, *gpus in times]
-
-
-def transfer_record(
-    graph: str, transfers: Mapping[str, Mapping[str, float]], rows: Iterable[Record]
-) -> Record:
-    """Return our row of table 5: transfers, and SCAN by `auto` and by the serial loop."""
-    upload, download = TRANSFERS[graph]
-    record: Record = {"table": "transfers", "of_table": 5, "graph": graph, **transfers}
-    record |= {"paper_upload_ms": upload, "paper_download_ms": download}
-    if download is not None:
-        record["paper_transfer_share"] = percent(upload + download, min(REAL[graph][0][1:]))
-    whole = {row["implementation"]: row for row in rows if row["gives"] == SCAN_TASKS["whole"]}
-    if "run_ms" in whole.get("auto", {}):
-        record["auto_ms"] = whole["auto"]["run_ms"]
-        transfer = sum(transfers[key]["median"] for key in ("upload_ms", "download_ms"))
-        total = transfer + record["auto_ms"]["median"]
-        record["transfer_share"] = percent(transfer, total)
-        if "run_ms" in whole.get("algorithm 1", {}):
-            serial = whole["algorithm 1"]["run_ms"]["median"]
-            record["speedup_with_transfers"] = rounded(serial / total)
-    return record
-
-
-def transfer_claim(rows: Iterable[Record], where: str) -> list[Record]:
-    """Return whether totals of table 5 that include transfers are below those of serial SCAN."""
-    own = [row for row in rows if row.get("speedup_with_transfers")]
-    if not own:
-        return []
-    paper = [
-        percent(upload + download, min(REAL[graph][0][1:]))
-        for graph, (upload, download) in TRANSFERS.items()
-        if download is not None
-    ]
-    shares = [row["transfer_share"] for row in own]
-    ratios = [row["speedup_with_transfers"] for row in own]
-    holds = min(ratios) > 1
-    text = (
-        f"GPUSCAN has transfers of {min(paper):g} to {max(paper):g} % of its runs of "
-        f"{len(TRANSFERS)} graphs, which are ahead of serial SCAN with them. Here, on {where}, of "
-        f"{len(own)} of them they are {min(shares):g} to {max(shares):g} % (median "
-        f"{statistics.median(shares):.3g} %) of all, and auto with them is {min(ratios):g} to "
-        f"{max(ratios):g} times as fast as serial SCAN: {'holds' if holds else 'does not hold'}."
-    )
-    return [{"table": "claim", "of_table": 5, "claim": text, "holds": {"auto": holds}}]
-
-
-def speedup_grows(rows: Iterable[Record]) -> bool:
-    """Return whether the largest graph of every series has a higher speedup than the smallest."""
-    series: dict[str, list[tuple[int, float]]] = {}
+def measure(entry: Entry, workload: Workload, session: Session) -> list[Record]:
+    """Return the records of one graph, with the speedups over serial SCAN and the paper's."""
+    _, series, size, figures = entry
+    [case] = TASKS["scan"].cases(workload)
+    rows = harness.measure(TASKS["scan"], case, session, ["rapidsgraph", "serial"])
+    degree = 2 * case.edges[0].size / max(case.vertices, 1)
+    serial = {r["gives"]: r["run_ms"]["median"] for r in rows
+              if r["library"] == "serial" and "run_ms" in r}  # fmt: skip
     for row in rows:
-        if row.get("speedup"):
-            series.setdefault(row["series"], []).append((row["size"], row["speedup"]))
-    return all(max(points)[1] > min(points)[1] for points in series.values())
+        table = GIVES.index(row["gives"]) + (1 if size else 3)
+        row |= {"table": "papers", "of_table": table, "series": series, "size": size}
+        row |= {"edges": int(case.edges[0].size), "degree": float(f"{degree:.3g}")}
+        own = figures[GIVES.index(row["gives"])]
+        if size:
+            row["paper_speedup"] = own
+        else:
+            cpu, *gpus = own
+            row |= {"paper_cpu_ms": cpu, "paper_gpu_ms": min(gpus)}
+            row["paper_speedup"] = float(f"{cpu / min(gpus):.3g}")
+        if row["gives"] in serial and "run_ms" in row and row["library"] != "serial":
+            row["speedup"] = float(f"{serial[row['gives']] / row['run_ms']['median']:.3g}")
+    if size is None and session.on_gpu:
+        rows.append(measure_transfers(case, rows, session))
+    return rows
 
 
-def percent(part: float, total: float) -> float:
-    """Return a fraction in percent."""
-    return rounded(100 * part / total)
+def measure_transfers(case: Workload, rows: list[Record], session: Session) -> Record:
+    """Return our row of table 5: transfers, and their share of transfers and SCAN by `auto`."""
+    columns = case.source, case.destination
+    times = timing.transfers(session.clock, columns, case.vertices, "int32", "int8")
+    upload, download = TRANSFERS[case.name]
+    row: Record = {"table": "transfers", "of_table": 5, "graph": case.name, **times}
+    row |= {"paper_upload_ms": upload, "paper_download_ms": download}
+    whole = next((r for r in rows if r["implementation"] == "auto" and "run_ms" in r), None)
+    if whole:
+        transfer = sum(times[key]["median"] for key in ("upload_ms", "download_ms"))
+        total = transfer + whole["run_ms"]["median"]
+        row |= {
+            "auto_ms": whole["run_ms"],
+            "transfer_share": float(f"{100 * transfer / total:.3g}"),
+        }
+        if "speedup" in whole:
+            serial = whole["speedup"] * whole["run_ms"]["median"]
+            row["speedup_with_transfers"] = float(f"{serial / total:.3g}")
+    return row
 
 
-def rounded(value: float) -> float:
-    """Round to three significant digits."""
-    return float(f"{value:.3g}")
+def claims(rows: Sequence[Record]) -> Iterator[Record]:
+    """Yield for each table and method whether serial SCAN is slower on every graph."""
+    for number in (1, 2, 3, 4):
+        for method in ("auto", "gpuscan"):
+            own = [row for row in rows if row.get("of_table") == number and "speedup" in row]
+            own = [row for row in own if row["implementation"] == method]
+            paper = [row["paper_speedup"] for row in own]
+            if own:
+                times = f"{min(paper)} to {max(paper)} times as long"
+                text = f"table {number}, {method}: serial SCAN takes {times}"
+                yield claim_row("GPUSCAN", text, [row["speedup"] for row in own])
+    own = [row["speedup_with_transfers"] for row in rows if "speedup_with_transfers" in row]
+    if own:
+        yield claim_row("GPUSCAN", "table 5: it is ahead of serial SCAN with transfers", own)
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Run the benchmark, and return its records."""
+
+    def add_options(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--few", action="store_true", help="every third graph of a series")
+
+    options = harness.parse_options(
+        "Time GPUSCAN's tables.", arguments, GraphSets((), (), ()), add_options
+    )
+    effort = options.effort
+    options.effort = replace(effort, rounds=min(3, effort.rounds), build_budget=0.2)
+    session = Session("gpuscan", options)
+    harness.warm_up([TASKS["scan"]], session)
+    rows: list[Record] = []
+    for entry in entries(options.quick, SERIES_STEP if options.few else 1):
+        if options.graphs and entry[0] not in options.graphs.split(","):
+            continue
+        for workload in session.graphs([entry[0]]):
+            failure: Record = {}
+            rows += harness.try_call(failure, lambda: measure(entry, workload, session)) or []  # noqa: B023
+            if failure:
+                session.notes.append(f"{workload.name}: {failure['check']}")
+            session.rows = [*claims(rows), *rows]
+            session.save()
+    return session.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(harness.exit_status(main()))

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from pipelines.benchmarks import peak_memory, records, tables, timing
-from pipelines.benchmarks.adapters.interface import Adapter, BuildAdapter
+from pipelines.benchmarks.adapters import Entry, find_entries
 from pipelines.benchmarks.graphs import GraphUnavailableError, Workload, load
 from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.tasks import Task, pagerank_after
 from rapidsgraph import device
 from rapidsgraph.progress import reporter
 
 Step = Callable[[str], None]  # shows what runs now
 Result = TypeVar("Result")
-AnyAdapter = TypeVar("AnyAdapter", bound=Adapter | BuildAdapter)
 
 EXIT_WRONG_ANSWER = 3  # exit status if an answer of ours is wrong or failed, and all else went well
 LIBRARIES = (
@@ -160,14 +162,8 @@ def describe_failure(error: Exception) -> str:
     return f"failed: {type(error).__name__}: {error}"[:300]
 
 
-def warm_up(
-    cases: Iterable[Any], adapters: Iterable[Any], run: Callable[[Any, Any], object]
-) -> None:
-    """Call ``run(adapter, case)`` for all, to compile kernels before measurements."""
-    adapters = list(adapters)
-    for case in cases:
-        for adapter in adapters:
-            try_call({}, lambda: run(adapter, case))  # noqa: B023
+LONG_MS = 3000  # a run that takes longer is not repeated
+CHECKED_ITERATIONS = 3  # compared too, because fewer iterations than requested would look fast
 
 
 class Session:
@@ -177,6 +173,7 @@ class Session:
         self.path: Path | None = options.output
         self.notes: list[str] = []
         self.libraries, self.fetch, self.data = options.libraries, options.fetch, options.data
+        self.effort: Effort = getattr(options, "effort", QUICK)
         self.xp: Any = np
         self.allocator: str | None = None
         if options.on_gpu:
@@ -203,21 +200,13 @@ class Session:
             except GraphUnavailableError as error:
                 self.notes.append(str(error))
 
-    def peers(
-        self, registry: Callable[[bool], tuple[list[AnyAdapter], list[str]]]
-    ) -> list[AnyAdapter]:
-        """Return the peers of a registry function; missing libraries become notes."""
-        adapters, notes = registry(self.on_gpu)
-        self.notes += notes
-        return adapters
-
-    def select_libraries(self, adapters: Iterable[AnyAdapter]) -> list[AnyAdapter]:
-        """Return the adapters of the libraries that ``--libraries`` names, or all."""
-        return [
-            adapter
-            for adapter in adapters
-            if not self.libraries or adapter.library in self.libraries
-        ]
+    def measure_peak(self, function: Callable[[], Result]) -> tuple[int | None, Result]:
+        """Return (peak memory of a call above that before or None, its result)."""
+        if self.on_gpu:
+            return peak_memory.measure_device_peak(self.clock, function, self.allocator)
+        if not peak_memory.STATUS.exists():
+            return None, function()
+        return peak_memory.measure_peak(function)
 
     def measure_copy_rate(self, effort: Effort) -> None:
         """Measure the copy rate of this machine, for rooflines and the first record."""
@@ -269,7 +258,7 @@ def failures(rows: Iterable[Record]) -> Iterator[tuple[str, bool]]:
     for row in rows:
         if row.get("table") == "note" and ": failed: " in row["note"]:
             yield row["note"], True
-        elif row.get("check", "ok") != "ok":
+        elif row.get("check", "ok") not in ("ok", "not compared"):
             about = [row.get(key) for key in ("table", "graph", "library", "implementation")]
             line = f"{' '.join(str(value) for value in about if value)}: {row['check']}"
             yield line, row.get("library", "rapidsgraph") == "rapidsgraph"
@@ -278,3 +267,142 @@ def failures(rows: Iterable[Record]) -> Iterator[tuple[str, bool]]:
 def exit_status(rows: Iterable[Record]) -> int:
     """Return the exit status of a command with these records."""
     return EXIT_WRONG_ANSWER if any(is_ours for _, is_ours in failures(rows)) else 0
+
+
+# One task on one graph
+
+
+def measure(
+    task: Task, case: Workload, session: Session, names: list[str] | None = None, **columns: Any
+) -> list[Record]:
+    """Return a record of each entry: checked, then timed in turns.
+
+    A wrong answer, or a failure, has no time. `names` are the libraries to run, by default all.
+    """
+    clock, effort = session.clock, session.effort
+    reference, facts = task.reference(case)
+    rows: dict[Entry, Record] = {}
+    jobs: dict[Entry, Callable[[], float]] = {}
+    for entry in find_entries(task.name, session.on_gpu, names or session.libraries):
+        if reason := entry.skip and entry.skip(case):
+            session.notes.append(
+                f"{case.name}, {task.name}: {entry.library}'s {entry.implementation} is left out, "
+                f"{reason}"
+            )
+            continue
+        row = rows[entry] = {"table": task.name, "graph": case.name} | columns | entry.about()
+        row |= facts
+        if job := try_call(row, partial(prepare_job, task, case, entry, reference, row, session)):
+            jobs[entry] = job
+    times = timing.rounds(jobs, effort.rounds, effort.build_budget, clock)
+    own = {
+        entry.outputs: times[entry]
+        for entry in reversed(times)  # the first of several counts
+        if entry.library == "rapidsgraph"
+    }
+    for entry, values in times.items():
+        row = rows[entry]
+        row[task.time] = timing.summary(values)
+        ours = own.get(entry.outputs) or own.get(("double", *entry.outputs[1:]), [])
+        row["ratio"] = timing.paired_ratio(values, ours)
+        if entry.library == "rapidsgraph" and task.num_bytes is not None:
+            row |= timing.roofline_ms(clock, task.num_bytes(case, reference, entry))
+    for row in rows.values():  # libraries that do not count iterations
+        if "solve_ms" in row and task.time not in row and rows:
+            solve = next(iter(rows.values())).get("solve_ms")
+            ratio = row["solve_ms"]["median"] / solve["median"] if solve else 0
+            row["ratio"] = float(f"{ratio:.3g}") or None
+    return list(rows.values())
+
+
+def prepare_job(
+    task: Task, case: Workload, entry: Entry, reference: Any, row: Record, session: Session
+) -> Callable[[], float] | None:
+    """Check an entry, and return the function that gives the milliseconds of a run."""
+    clock, case.last_shared = session.clock, None
+    run, convert = entry.prepare(case)
+    if case.last_shared in case.build_ms:
+        row["build_ms"] = timing.summary([case.build_ms[case.last_shared]])
+    peak, (first, answer) = session.measure_peak(partial(clock.timed, run))
+    row["check"] = "not compared"
+    if entry.is_compared:
+        row["check"] = task.compare(convert(answer), reference, entry, case) or "ok"
+    row["peak_bytes"] = peak
+    del answer
+    if task.time == "iteration_ms" and row["check"] in ("ok", "not compared"):
+        return prepare_iterations(task, case, entry, run, convert, row, session)
+    if row["check"].startswith("wrong"):
+        return None
+    if entry.call is not None and first <= LONG_MS:
+        add_first_calls(case, entry.call, row, session, 3 if first < 100 else 1)
+    measured = [first] if first > LONG_MS else []
+    return lambda: measured.pop() if measured else clock.ms(run)
+
+
+def add_first_calls(
+    case: Workload,
+    call: Callable[[Any, Workload], Any],
+    row: Record,
+    session: Session,
+    count: int = 3,
+) -> None:
+    """Time a call on new graphs, and with the build."""
+    clock, graphs = session.clock, [case.build() for _ in range(count)]
+    row["first_ms"] = timing.summary([clock.ms(partial(call, graph, case)) for graph in graphs])
+    whole = clock.repeated(lambda: call(case.build(), case), count, session.effort.run_budget)
+    row["frame_ms"] = timing.summary(whole)
+
+
+def prepare_iterations(
+    task: Task,
+    case: Workload,
+    entry: Entry,
+    run: Callable[..., Any],
+    convert: Callable[[Any], Any],
+    row: Record,
+    session: Session,
+) -> Callable[[], float] | None:
+    """Time runs to convergence; return the function that gives the milliseconds of an iteration."""
+    clock, effort = session.clock, session.effort
+    row["solve_ms"] = timing.summary(clock.repeated(run, 3, effort.run_budget))
+    if "iterations" not in inspect.signature(run).parameters:
+        return None
+    max_iterations = min(getattr(run, "max_iterations", 1000), effort.max_iterations)
+    if entry.is_compared and max_iterations >= 1000:
+        expected = pagerank_after(case, CHECKED_ITERATIONS)
+        if problem := task.compare(convert(run(CHECKED_ITERATIONS)), expected, entry, case):
+            row["check"] = f"{problem} after {CHECKED_ITERATIONS} iterations"
+            return None
+    if entry.call is not None:
+        add_first_calls(case, entry.call, row, session)
+    short, long = timing.plan_iterations(clock, run, effort.iteration_time, max_iterations)
+    row["iterations"] = [short, long]
+    return partial(timing.per_iteration, clock, run, short, long)
+
+
+def run_task(task: Task, workload: Workload, session: Session) -> None:
+    """Add the records of a task on a graph to the session; a failure becomes a note."""
+    for case in task.cases(workload, session.data):
+        failure: Record = {}
+        rows = try_call(failure, partial(measure, task, case, session))
+        session.rows += rows or []
+        if failure:  # also a reference that is wrong
+            session.notes.append(f"{workload.name}, {task.name}: {failure['check']}")
+        session.save()
+
+
+def warm_up(tasks: Iterable[Task], session: Session) -> None:
+    """Compile kernels, and load what libraries load on their first call."""
+    for name in ("rmat8", "rmat8u"):
+        workload = load(name, session.xp)
+        for task in tasks:
+            entries = find_entries(task.name, session.on_gpu, session.libraries)
+            for case in task.cases(workload):
+                for entry in entries:
+                    try_call({}, partial(run_once, entry, case))
+
+
+def run_once(entry: Entry, case: Workload) -> None:
+    """Run an entry that takes the graph."""
+    if entry.skip is None or entry.skip(case) is None:
+        entry.prepare(case)[0]()

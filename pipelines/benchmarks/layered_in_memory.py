@@ -1,4 +1,4 @@
-"""Time layered edge lists in memory: builds, iterations, and runs beside a Graph and cuGraph."""
+"""Time layered edge lists in memory: builds and iterations."""
 
 from __future__ import annotations
 
@@ -12,26 +12,7 @@ from typing import Any
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import (
-    layered_streaming,
-    pagerank,
-    timing,
-    traversal,
-    wolfpath,
-)
-from pipelines.benchmarks.adapters import registry
-from pipelines.benchmarks.adapters.interface import (
-    DAMPING,
-    MAX_ITERATIONS,
-    TOLERANCE,
-    PageRankAdapter,
-    TraversalAdapter,
-)
-from pipelines.benchmarks.adapters.rapidsgraph import (
-    RapidsgraphPageRank,
-    RapidsgraphTraversal,
-    distances_by_vertex,
-)
+from pipelines.benchmarks import layered_streaming, timing, wolfpath
 from pipelines.benchmarks.answers import compare_results, to_host
 from pipelines.benchmarks.graphs import Workload, with_weights
 from pipelines.benchmarks.harness import Effort, Session, Step
@@ -39,80 +20,13 @@ from pipelines.benchmarks.layered_streaming import open_store
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.timing import Clock
 from rapidsgraph import device
-from rapidsgraph.device.arrays import Array
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.frames import Frame
 from rapidsgraph.graph.local_graph import build_graph
 from rapidsgraph.layered import algorithms as layered_algorithms
 from rapidsgraph.layered.outofcore.file_array import MIN_WORK_BYTES, OVERHEAD_BYTES, VERTEX_BYTES
 
 MAX_WEIGHTED_ROWS = 2**24  # of a weighted file that is built out of core, too
 NUM_FLAG_COPIES = 200  # whose time is averaged
-
-
-class LayeredTraversal(TraversalAdapter):
-    """BFS or SSSP of a layered edge list in memory."""
-
-    library = "rapidsgraph"
-    graph_key = "layered"
-
-    def __init__(self, task: str) -> None:
-        super().__init__(task, "layered", True, "of a layered edge list")
-
-    def prepare(self, workload: Workload) -> rg.LayeredEdgeList:
-        return rg.LayeredEdgeList.build(workload.graph, workload.start)
-
-    def run(self, graph: Any, workload: Workload) -> Frame:
-        return layered_streaming.CALLS[self.task](graph)
-
-    def by_vertex(self, answer: Frame, workload: Workload) -> Array:
-        return distances_by_vertex(answer, workload)
-
-
-class LayeredPageRank(PageRankAdapter):
-    """PageRank of a layered edge list in memory."""
-
-    library = "rapidsgraph"
-
-    def __init__(self) -> None:
-        super().__init__("layered")
-        self.note = "of a layered edge list"
-
-    def prepare(self, workload: Workload) -> rg.LayeredEdgeList:
-        return rg.LayeredEdgeList.build(workload.graph, workload.start)
-
-    def iterate(self, state: rg.LayeredEdgeList, iterations: int) -> Array:
-        return self._pagerank(state, tolerance=0, max_iterations=iterations)
-
-    def solve(self, state: rg.LayeredEdgeList) -> Array:
-        tolerance = TOLERANCE[self.precision]
-        return self._pagerank(state, tolerance=tolerance, max_iterations=MAX_ITERATIONS)
-
-    def _pagerank(self, layered: rg.LayeredEdgeList, **limits: Any) -> Array:
-        return rg.pagerank(layered, damping=DAMPING, progress=False, **limits)["pagerank"]
-
-
-def measure_algorithms(
-    workload: Workload, session: Session, effort: Effort, step: Step
-) -> Iterator[Record]:
-    """Yield records of BFS, SSSP and PageRank of a list in memory, of a Graph, and of cuGraph."""
-    weighted, clock = with_weights(workload, session.data), session.clock
-    peers = [peer for peer in session.peers(registry.traversal_peers) if peer.predecessors]
-    graphs = traversal.GraphCache(weighted, clock)
-    _ = weighted.graph
-    for task in ("bfs", "sssp"):
-        adapters: list[TraversalAdapter] = [
-            RapidsgraphTraversal(task, True),
-            LayeredTraversal(task),
-            *traversal.select_adapters(peers, task, weighted, session.notes),
-        ]
-        yield from traversal.measure(weighted, task, adapters, graphs, effort, clock, step)
-    cugraph: list[PageRankAdapter] = []
-    if session.xp is not np:
-        pagerank_peers = session.peers(registry.pagerank_peers)
-        cugraph = [peer for peer in pagerank_peers if peer.library == "cuGraph"]
-    pagerank_adapters = [RapidsgraphPageRank("auto", "double"), LayeredPageRank(), *cugraph]
-    yield from pagerank.measure(workload, pagerank_adapters, effort, clock, step=step)
 
 
 @contextmanager

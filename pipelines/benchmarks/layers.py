@@ -1,7 +1,7 @@
 """Time layered edge lists: builds, iterations, in memory, streamed, and larger than memory.
 
     python pipelines/benchmarks/layers.py [--device auto|cpu|gpu] [--graphs rmat18,NY]
-                                          [--only build,flag,iterations,resident,streamed] [--large]
+                                          [--only build,flag,iterations,streamed] [--large]
                                           [--large-graphs rmat22-128] [--folder FOLDER]
                                           [--quick] [--output FILE] [--data FOLDER]
 
@@ -37,8 +37,8 @@ from pipelines.benchmarks.harness import Effort, GraphSets, Session, Step, ignor
 from pipelines.benchmarks.records import Record
 from rapidsgraph.layered.packing import PARTITION_BYTES
 
-TASKS = ("resident", "iterations", "flag", "streamed", "build", "large")
-IN_MEMORY_TASKS = ("resident", "iterations", "flag", "build")
+TASKS = ("iterations", "flag", "streamed", "build", "large")
+IN_MEMORY_TASKS = ("iterations", "flag", "build")
 GRAPHS = GraphSets(cpu=("rmat18", "NY"), gpu=("rmat22", "grid1400"), quick=("rmat8", "grid16"))
 STREAMED = {"cpu": GRAPHS.cpu, "gpu": ("uniform21-128", "rmat24"), "quick": ("uniform9-32",)}
 LARGE = {"cpu": ("rmat22-128",), "gpu": ("uniform20-1024",), "quick": ("uniform9-64",)}
@@ -101,7 +101,6 @@ def in_memory_measures(
     """Return the function that measures each of `IN_MEMORY_TASKS`."""
     arguments = workload, session, effort
     return {
-        "resident": partial(layered_in_memory.measure_algorithms, *arguments, step),
         "iterations": partial(layered_in_memory.measure_iterations, *arguments, step),
         "flag": partial(wolfpath_host_flag.measure, *arguments, step),
         "build": partial(layered_in_memory.measure_builds, *arguments, folder, step),

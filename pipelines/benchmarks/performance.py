@@ -85,7 +85,7 @@ def collect_claims(rows: Iterable[Record]) -> dict[str, list[tuple[str, Any]]]:
     for row in rows:
         if row["table"] in CLAIM_TABLES:
             claim = row["claim"].partition(" Here")[0]
-            if row["table"] == "claim":
+            if "of_table" in row:
                 claim = f"GPUSCAN's table {row['of_table']}: " + claim.removeprefix("GPUSCAN ")
             claims.setdefault(claim, []).append((row["claim"], row["holds"]))
     return claims

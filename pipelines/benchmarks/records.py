@@ -65,6 +65,15 @@ def run_record(benchmark: str, **settings: Any) -> Record:
     return record | settings
 
 
+def claim_row(paper: str, claim: str, ratios: Sequence[float], holds: bool | None = None) -> Record:
+    """Return the record of a paper's claim beside our ratios; by default all must be above 1."""
+    holds = min(ratios) > 1 if holds is None else holds
+    low, high = (f"{value:.3g}" for value in (min(ratios), max(ratios)))
+    here = low if low == high else f"{low} to {high}"
+    text = f"{paper}: {claim}. Here {here} times: {'holds' if holds else 'does not hold'}."
+    return {"table": "claim", "claim": text, "holds": holds}
+
+
 def versions() -> dict[str, str]:
     """Return the versions of Python, of rapidsgraph, and of all imported DISTRIBUTIONS."""
     own = {"python": platform.python_version(), "rapidsgraph": rapidsgraph.__version__}

@@ -25,7 +25,6 @@ from numba import njit
 
 import rapidsgraph as rg
 from pipelines.benchmarks import harness, reddy_dynamic_parallelism, timing
-from pipelines.benchmarks.adapters.interface import MAX_DISTANCE
 from pipelines.benchmarks.answers import compare_pagerank, to_host
 from pipelines.benchmarks.graphs import SEED, Workload, load
 from pipelines.benchmarks.harness import Effort, GraphSets, Session, Step, ignore_step
@@ -40,6 +39,7 @@ from pipelines.benchmarks.pagerank_papers import (
 )
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.reddy_dynamic_parallelism import WarpSums
+from pipelines.benchmarks.tasks import MAX_DISTANCE
 from pipelines.benchmarks.timing import Clock
 from rapidsgraph.graph.local_graph import LocalGraph
 

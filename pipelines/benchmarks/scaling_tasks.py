@@ -166,7 +166,7 @@ def check_csr(graph: LocalGraph, workload: Workload) -> None:
 def peak_bytes(clock: Clock, allocator: str | None, run: Callable[[], Any]) -> int | None:
     """Return the peak memory of a run above that before it, or None if it is unknown."""
     if clock.xp is not np:
-        return peak_memory.measure_device_peak(clock, run, allocator)
+        return peak_memory.measure_device_peak(clock, run, allocator)[0]
     if not CAN_MEASURE_PEAK:
         run()
         return None

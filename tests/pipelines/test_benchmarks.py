@@ -1,255 +1,243 @@
 """The benchmarks run, check what they time and say what is missing; no speed is asserted."""
 
-import dataclasses
 import importlib
 import json
 import sys
 import types
-from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from conftest import build_storage
 
 import rapidsgraph as rg
-from pipelines.benchmarks import build, graphs, pagerank, peak_memory, records, tables, timing
-from pipelines.benchmarks.adapters import registry
-from pipelines.benchmarks.adapters.interface import PageRankAdapter
-from pipelines.benchmarks.adapters.networkit import AdjacencyListBuild
-from pipelines.benchmarks.adapters.rapidsgraph import (
-    RapidsgraphBuild,
-    RapidsgraphBuildByDestination,
-    RapidsgraphPageRank,
-    build_adapters,
+from pipelines.benchmarks import (
+    adapters,
+    answers,
+    gpuscan,
+    graphs,
+    harness,
+    performance,
+    records,
+    run,
+    sanitizer,
+    tables,
+    tasks,
+    timing,
 )
-from pipelines.benchmarks.graphs import GraphUnavailableError, load
-from pipelines.benchmarks.harness import QUICK
-
-TIME = {"median": 1.5, "low": 1.0, "high": 2.0, "repeats": 3}
-ROW = {
-    "table": "pagerank", "graph": "rmat8", "library": "rapidsgraph", "implementation": "auto",
-    "precision": "double", "iteration_ms": TIME, "ratio": 1.0, "check": "ok",
-}  # fmt: skip
-
+from pipelines.benchmarks.adapters import Entry
+from pipelines.benchmarks.graphs import GraphUnavailableError, Workload, load
+from pipelines.benchmarks.tasks import SUITES, TASKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
-
-class Fake(PageRankAdapter):
-    """A library that gives every vertex the same rank."""
-
-    library = "fake"
-
-    def prepare(self, workload):
-        return workload.vertices
-
-    def iterate(self, vertices, iterations):
-        return np.full(vertices, 1 / vertices)
-
-    def solve(self, vertices):
-        return self.iterate(vertices, 1)
+TIME = {"median": 1.5, "low": 1.0, "high": 2.0, "repeats": 3}
+START = {
+    "table": "run", "benchmark": "pagerank", "machine": {"cpu": "Some CPU", "cores": 2},
+}  # fmt: skip
+# Two sinks, of which one is alone; a vertex that leads here only.
+ROWS = [(0, 1), (1, 2), (0, 2), (2, 0), (2, 3), (4, 0)]
+CPU_LIBRARIES = [
+    pytest.param(name, marks=pytest.mark.skipif(not find_spec(module), reason=f"needs {module}"))
+    for name, module in zip(
+        adapters.CPU_PEERS, ("scipy", "networkit", "igraph", "graphblas", "networkx"), strict=True
+    )
+]
 
 
-def fake_clock(*seconds):
-    """A Clock that reads the times of `seconds`, one after another."""
-    clock, left = timing.Clock(), iter(seconds)
-    clock.timed = lambda work: (next(left) * 1e3, work())
-    return clock
+def small_graph(directed=True):
+    source, destination = (np.array(values, np.int32) for values in zip(*ROWS))
+    return Workload("small", "", np, 6, source, destination, directed=directed)
 
 
-# Records
+def session(*arguments):
+    options = harness.parse_options(
+        "", ["--device", "cpu", "--quick", *arguments], harness.GraphSets((), (), ())
+    )
+    test = harness.Session("test", options)
+    test.measure_peak = lambda function: (None, function())  # it collects garbage each time
+    return test
+
+
+# Records and tables
 
 
 def test_records_come_back_as_written(tmp_path):
-    written = [records.run_record("pagerank", seed=1), ROW, {"table": "note", "note": "x is out"}]
-    records.write(tmp_path / "deep" / "a.jsonl", written)
-    assert records.read(tmp_path / "deep" / "a.jsonl") == written
-    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["a.jsonl", "a.md"]
+    row = {"table": "bfs", "graph": "a", "run_ms": TIME, "check": "ok"}
+    written = [records.run_record("pagerank", seed=1), row, {"table": "note", "note": "x is out"}]
+    path = tmp_path / "deep" / "a.jsonl"
+    records.write(path, written)
+    assert records.read(path) == written
+    assert sorted(file.name for file in path.parent.iterdir()) == ["a.jsonl", "a.md"]
+    text = path.with_suffix(".md").read_text()
+    assert "| graph | run, ms | check |\n| --- | --- | --- |\n| a | 1.5 (1 to 2) | ok |" in text
+    assert text.endswith("## Left out\n\n- x is out\n")
+    assert written[0]["machine"]["cores"] >= 1 and "load" in written[0]
+    assert {"python", "rapidsgraph", "numpy"} <= set(written[0]["versions"])
 
 
-def test_run_record_names_machine_versions_and_commit():
-    record = records.run_record("pagerank", seed=1)
-    assert record["benchmark"] == "pagerank" and record["seed"] == 1
-    assert record["machine"]["cores"] >= 1 and record["machine"]["cpu"]
-    assert {"python", "rapidsgraph", "numpy"} <= set(record["versions"])
-    assert record["commit"] == "unknown" or len(record["commit"]) >= 7
-
-
-def test_commit_is_unknown_without_git(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    assert records.commit() == "unknown"
-
-
-def test_records_command_prints_and_writes_markdown(tmp_path, capsys):
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps(ROW) + "\n")
-    records.main([str(path)])
-    printed = capsys.readouterr().out
-    assert "| rapidsgraph | auto | double | 1.5 | 1 to 2 | 1 | ok |" in printed
-    assert path.with_suffix(".md").read_text() in printed
-
-
-def test_methods_stand_in_one_table():
-    other = ROW | {"graph": "NY", "iteration_ms": TIME | {"median": 4.0}}
-    text = tables.markdown([ROW, other], "a.jsonl")
-    assert "| method | precision | rmat8 | NY |\n| --- | --- | --- | --- |\n" in text
-    assert "| auto | double | 1.5 | 4 |" in text
-
-
-def test_wrong_answer_reads_wrong_instead_of_a_time():
-    wrong = {name: value for name, value in ROW.items() if name not in ("iteration_ms", "ratio")}
-    text = tables.markdown([ROW, wrong | {"check": "wrong: by 1"}], "a.jsonl")
-    assert "| rapidsgraph | auto | double | wrong |  |  | wrong: by 1 |" in text
-
-
-def test_unknown_tables_show_every_column():
-    text = tables.markdown([{"tool": "memcheck", "exit_code": 0}], "sanitizer.jsonl")
-    assert "| tool | exit_code |\n| --- | --- |\n| memcheck | 0 |" in text
+@pytest.mark.parametrize("line", ['{"table": "ru', "[1]"])
+def test_broken_records_name_their_file_and_line(tmp_path, line):
+    path = tmp_path / "some.jsonl"
+    path.write_text(json.dumps(START) + "\n\n" + line + "\n")
+    with pytest.raises(ValueError, match=r"some.jsonl, line 3: not a record"):
+        records.read(path)
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.0, "0"), (1234.5, "1,234"), (99.94, "99.9"), (0.00123456, "0.00123")]
+    ("value", "text"), [(0.0001234, "0.000123"), (12.345, "12.3"), (1234.5, "1,234"), (0, "0")]
 )
 def test_numbers_have_three_digits(value, text):
     assert tables.number(value) == text
 
 
-# Times
+def test_every_table_is_made_of_its_records():
+    paths = list(records.RESULTS.glob("*.jsonl"))
+    assert len(paths) > 20
+    for path in paths:
+        text = path.with_suffix(".md").read_text()
+        assert text == tables.markdown(records.read(path), path.name), path
 
 
-def test_iteration_is_many_less_few_shared_out():
-    clock = fake_clock(0.5, 1.3)
-    assert timing.per_iteration(clock, lambda count: None, 2, 10) == pytest.approx(100)
+def test_claims_have_a_verdict():
+    row = records.claim_row("Kim", "node is faster", [1.5, 2.0])
+    assert row["claim"] == "Kim: node is faster. Here 1.5 to 2 times: holds."
+    assert not records.claim_row("Kim", "node is faster", [0.5])["holds"]
 
 
-def test_rounds_take_turns_and_the_slow_stand_back():
-    order = []
+# Timing
 
-    def job(name, seconds):
-        order.append(name)
-        timing.time.sleep(seconds)
 
-    jobs = {"slow": partial(job, "slow", 0.3), "quick": partial(job, "quick", 0)}
-    results = timing.rounds(jobs, 3, 0.2, timing.Clock())
-    assert order == ["slow", "quick", "quick", "quick"]
-    assert {name: len(values) for name, values in results.items()} == {"slow": 1, "quick": 3}
+def test_rounds_take_turns_and_the_slow_stand_back(monkeypatch):
+    calls, clock = [], timing.Clock()
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: float(len(calls)))
+    jobs = {"a": lambda: calls.append("a"), "b": lambda: calls.extend("bb")}
+    timing.rounds(jobs, 3, 3.5, clock)
+    assert "".join(calls) == "abbabba"
 
 
 def test_summary_and_ratio_of_the_same_rounds():
     assert timing.summary([3.0, 1.0, 2.0]) == {"median": 2, "low": 1, "high": 3, "repeats": 3}
-    assert timing.paired_ratio([2.0, 30.0, 4.0], [1.0, 10.0, 2.0]) == 2
-    assert timing.paired_ratio([1.0], []) is None
+    assert timing.paired_ratio([2, 9, 4], [1, 3, 4]) == 2
+    assert timing.paired_ratio([], [1]) is None
 
 
 def test_disturbed_runs_are_repeated_while_patience_lasts(monkeypatch):
-    disturbances = iter([1.0, 0.0, 1.0])
-    monkeypatch.setattr(timing, "other_cpu_seconds", lambda since: next(disturbances))
-    monkeypatch.setattr(timing, "PAUSE", 0.01)
-    runs, clock = [], timing.Clock(patience=0.015)
-    clock.ms(lambda: runs.append(1))
-    assert len(runs) == 2 and 0 < clock.patience <= 0.005
-    clock.ms(lambda: runs.append(1))
-    assert len(runs) == 4 and clock.patience <= 0
+    others = iter([9.0, 9.0, 0.0])
+    monkeypatch.setattr(timing, "other_cpu_seconds", lambda since: next(others))
+    monkeypatch.setattr(timing.time, "sleep", lambda seconds: None)
+    clock = timing.Clock(patience=60)
+    assert clock.timed(lambda: "answer")[1] == "answer"
+    assert clock.patience == pytest.approx(60 - 2 * timing.PAUSE, abs=0.1)
 
 
-def test_first_run_counts_only_where_it_used_up_the_budget():
-    assert fake_clock(0.5, 0.1, 0.2).repeated(lambda: None, 2, budget=1) == [100, 200]
-    assert fake_clock(2).repeated(lambda: None, 5, budget=1) == [2000]
+# Every library on every task
 
 
-# Checks
+@pytest.mark.parametrize("library", ["rapidsgraph", "serial", *CPU_LIBRARIES])
+def test_libraries_agree_with_the_verified_answers(library):
+    test, checked = session(), 0
+    own = [task for task in TASKS.values() if adapters.find_entries(task.name, False, [library])]
+    for workload in (small_graph(), load("rmat6u")):
+        for task in own:
+            for case in task.cases(workload):
+                for row in harness.measure(task, case, test, [library]):
+                    expected = "ok"
+                    if row["implementation"] in (
+                        "CSR product", "PLP", "community_label_propagation",
+                    ):  # fmt: skip
+                        expected = "not compared"
+                    assert row["check"] == expected, row
+                    assert task.time in row or "solve_ms" in row, row
+                    checked += 1
+    assert checked >= 3
+    assert not [row for row in harness.failures(test.records) if row[1]]
 
 
-def test_wrong_ranks_are_flagged_and_not_timed():
-    workload, clock = load("rmat6"), timing.Clock()
-    rows = pagerank.measure(
-        workload, [RapidsgraphPageRank("auto", "double"), Fake("even")], QUICK, clock
+def test_references_are_those_by_hand():
+    case = next(TASKS["sssp"].cases(small_graph()))
+    vertex = case.start
+    assert TASKS["sssp"].reference(case)[0][vertex] == 0
+    ends = (np.array(ids, np.int32) for ids in ([0, 1, 2, 2], [1, 2, 0, 3]))
+    triangle = Workload("triangle", "", np, 4, *ends, directed=False)
+    assert TASKS["triangle_count"].reference(triangle)[0].tolist() == [1, 1, 1, 0]
+    np.testing.assert_allclose(
+        TASKS["clustering_coefficient"].reference(triangle)[0], [1, 1, 1 / 3, 0]
     )
-    right, wrong = rows
-    assert right["check"] == "ok" and right["iteration_ms"]["repeats"] >= 1
-    assert wrong["check"].startswith("wrong: ")
-    assert not [name for name in wrong if name.endswith("_ms")]
+    np.testing.assert_allclose(TASKS["neighbor_similarity"].reference(triangle)[0],
+                               [1 / 3, 1 / 4, 1 / 4, 0])  # fmt: skip
 
 
-def test_small_graphs_are_also_ranked_with_1000_iterations():
-    contenders = [RapidsgraphPageRank("auto", "single"), *registry.pagerank_peers(False)[0][:1]]
-    effort = dataclasses.replace(QUICK, max_iterations=1000)
-    rows = pagerank.measure(load("rmat6"), contenders, effort, timing.Clock())
-    assert all(row["thousand_ms"]["median"] > 0 for row in rows)
-    assert rows[0]["thousand_frame_ms"]["median"] > 0 and rows[0]["ten_ms"]["median"] > 0
+def fake_entry(task, answer, library="fake"):
+    return Entry(library, task, "fake", lambda case: (lambda: answer(case), lambda values: values))
 
 
-def test_trouble_of_one_library_does_not_end_the_run():
-    broken = Fake("even")
-    broken.solve = lambda state: 1 / 0
-    (row,) = pagerank.measure(load("rmat6"), [broken], QUICK, timing.Clock())
-    assert row["check"] == "failed: ZeroDivisionError: division by zero"
+@pytest.mark.parametrize("task", [name for name in TASKS if name not in ("scan", "build")])
+def test_wrong_answers_have_no_time(task, monkeypatch):
+    """A peer's is reported, ours is an error."""
+    for library, is_ours in (("fake", False), ("rapidsgraph", True)):
+        case = next(TASKS[task].cases(load("rmat6")))
+        reference, _ = TASKS[task].reference(case)
+        entry = fake_entry(task, lambda case: np.full(reference.size, 7), library)  # noqa: B023
+        monkeypatch.setattr(harness, "find_entries", lambda *_: [entry])  # noqa: B023
+        test = session()
+        harness.run_task(TASKS[task], load("rmat6"), test)
+        [row] = test.rows
+        assert row["check"].startswith("wrong: ") and TASKS[task].time not in row
+        [(_, found)] = harness.failures(test.records)
+        assert found is is_ours
+        assert harness.exit_status(test.records) == (harness.EXIT_WRONG_ANSWER if is_ours else 0)
 
 
-def test_reference_is_verified(monkeypatch):
-    honest = rg.pagerank
-    monkeypatch.setattr(rg, "pagerank", lambda *a, **k: honest(*a, **k) * [1, 0.9])
-    with pytest.raises(rg.VerificationError):
-        pagerank.reference_pagerank(load("rmat6"))
+def test_a_failing_library_does_not_end_the_run(monkeypatch):
+    def fail(case):
+        raise RuntimeError("broken")
+
+    entries = [fake_entry("bfs", fail), *adapters.find_entries("bfs", False, ["rapidsgraph"])]
+    monkeypatch.setattr(harness, "find_entries", lambda *_: entries)
+    rows = harness.measure(TASKS["bfs"], next(TASKS["bfs"].cases(load("rmat6"))), session())
+    assert rows[0]["check"] == "failed: RuntimeError: broken" and "run_ms" not in rows[0]
+    assert {row["check"] for row in rows[1:]} == {"ok"}
 
 
-@pytest.mark.parametrize("name", graphs.BUILD_CASES)
-def test_builders_are_checked(name):
-    case = graphs.make_build_case(load("rmat6"), name)
-    for builder in [*build_adapters(), *registry.build_peers(False)[0]]:
-        if name in builder.cases:
-            assert builder.check(case, builder.build(case)) is None, builder
-            if case.directed:
-                other = graphs.make_build_case(load("rmat6", edge_factor=3), name)
-                assert builder.check(case, builder.build(other)).startswith("wrong: "), builder
+def test_wrong_references_are_notes(monkeypatch):
+    monkeypatch.setattr(rg.verify, "bfs", lambda *_: (_ for _ in ()).throw(ValueError("wrong")))
+    test = session()
+    harness.run_task(TASKS["bfs"], load("rmat6"), test)
+    assert test.rows == [] and test.notes == ["rmat6, bfs: failed: ValueError: wrong"]
+    assert harness.exit_status(test.records) == harness.EXIT_WRONG_ANSWER
 
 
-def test_wrong_build_is_flagged_and_not_timed():
-    wrong = AdjacencyListBuild("fake", lambda *edges: None, lambda graph: 7, "")
-    case = graphs.make_build_case(load("rmat6"), "in order")
-    rows = build.measure_case(case, [RapidsgraphBuild(), wrong], QUICK, timing.Clock())
-    assert [row["check"] for row in rows] == ["ok", f"wrong: 7 edges of {case.rows} rows"]
-    assert "build_ms" in rows[0] and "build_ms" not in rows[1]
+def test_wrong_clusters_are_found():
+    case = next(TASKS["scan"].cases(load("rmat8u")))
+    reference, facts = TASKS["scan"].reference(case)
+    entry = fake_entry("scan", None)
+    assert tasks.compare_clusters(reference, reference, entry, case) is None
+    wrong = reference.assign(role=reference["role"].iloc[::-1].to_numpy())
+    assert tasks.compare_clusters(wrong, reference, entry, case).startswith("wrong")
+    assert facts["verified"] == "verify.scan"
 
 
-# What is missing
+def test_missing_libraries_and_graphs_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(adapters, "import_adapter", lambda name: (None, f"{name} is left out"))
+    assert adapters.missing_libraries(True) == ["cuSPARSE is left out", "cuGraph is left out"]
+    test = session("--data", str(tmp_path))
+    assert list(test.graphs(["NY", "nothing"])) == []
+    assert "NY: skipped, USA-road-d.NY.parquet is not in" in test.notes[0]
+    assert "unknown graph 'nothing'" in test.notes[1]
+    with pytest.raises(GraphUnavailableError):
+        load("soc-Pokec", folder=tmp_path)
 
 
-def test_missing_peers_are_named(monkeypatch):
-    modules = ["scipy.sparse", "networkit", "igraph", "graphblas", "networkx"]
-    for name in modules:
-        monkeypatch.setitem(sys.modules, name, None)
-    peers, notes = registry.pagerank_peers(False)
-    assert peers == []
-    assert [note.split()[0] for note in notes] == modules
-    assert all("pip install" in note for note in notes)
-    builders, notes = registry.build_peers(False)
-    assert builders == []
-    assert [note.split()[0] for note in notes] == [*modules[:2], "graphblas", "igraph"]
+def test_large_graphs_are_left_out_with_the_reason(monkeypatch):
+    networkx = pytest.importorskip("pipelines.benchmarks.adapters.networkx")
+    monkeypatch.setattr(networkx.library, "max_arcs", 10)
+    test = session()
+    harness.measure(TASKS["bfs"], next(TASKS["bfs"].cases(load("rmat6"))), test, ["NetworkX"])
+    assert "NetworkX's single_source_shortest_path_length is left out" in test.notes[0]
 
 
-def test_missing_graphs_are_named(tmp_path, capsys):
-    with pytest.raises(
-        GraphUnavailableError, match="NY: skipped, USA-road-d.NY.parquet is not in "
-    ):
-        load("NY", folder=tmp_path)
-    with pytest.raises(
-        GraphUnavailableError, match="unknown graph 'petersen'; known graphs are rmat<scale>"
-    ):
-        load("petersen")
-    found = pagerank.main(["--device", "cpu", "--quick", "--graphs", "NY", "--data", str(tmp_path)])
-    assert found[-1]["note"].startswith("NY: skipped")
-    assert "- NY: skipped" in capsys.readouterr().out
-
-
-def test_gpu_that_is_not_there_is_an_error(monkeypatch, capsys):
-    monkeypatch.setattr(rg.device, "gpu_problem", lambda: "the driver reports no GPU")
-    with pytest.raises(SystemExit):
-        pagerank.main(["--device", "gpu"])
-    assert "--device gpu: the driver reports no GPU" in capsys.readouterr().err
-
-
-# cuGraph, where there is none
+# cuGraph, as far as it can be called without a GPU
 
 
 class FakeCuGraph(types.ModuleType):
@@ -261,136 +249,191 @@ class FakeCuGraph(types.ModuleType):
         return is_symmetric
 
     def SGGraph(self, handle, symmetric, sources, destinations, *, symmetrize, **options):
-        assert symmetrize in (symmetric, False) and not options["do_expensive_check"]
         columns = {"source": sources, "destination": destinations}
-        everyone, weights = options["vertices_array"], options["weight_array"]
-        if weights is not None:
-            columns["weight"] = weights
-        weight = None if weights is None else "weight"
-        graph = build_storage(columns, weight=weight, directed=not symmetrize, vertices=everyone)
-        graph.symmetric = symmetric
-        return graph
+        if options["weight_array"] is not None:
+            columns["weight"] = options["weight_array"]
+        weight = "weight" if "weight" in columns else None
+        vertices = options["vertices_array"]
+        return build_storage(columns, weight=weight, directed=not symmetrize, vertices=vertices)
 
-    def pagerank(self, handle, graph, *nothing_and_numbers, fail_on_nonconvergence):
-        assert nothing_and_numbers[:4] == (None,) * 4 and not fail_on_nonconvergence
-        damping, epsilon, iterations, _ = nothing_and_numbers[4:]
-        tolerance = epsilon if epsilon > 1e-20 else 0
-        ranks = rg.pagerank(
-            graph, damping=damping, tolerance=tolerance, max_iterations=iterations,
-            precision="single",
-        )  # fmt: skip
-        return ranks["vertex"][::-1], ranks["pagerank"][::-1], tolerance > 0
+    def pagerank(self, handle, graph, a, b, c, d, damping, epsilon, iterations, e, **options):
+        limits = {"tolerance": epsilon if epsilon > 1e-20 else 0, "max_iterations": iterations}
+        result = rg.pagerank(graph, damping=damping, progress=False, **limits)
+        return result["vertex"][::-1], result["pagerank"][::-1], False
 
-    def bfs(self, handle, graph, sources, symmetrize, limit, predecessors, check):
-        assert limit < 0 and not check and graph.symmetric >= symmetrize
+    def bfs(self, handle, graph, sources, optimizes, limit, predecessors, check):
         found = rg.bfs(graph, sources, predecessors=predecessors)
         distances = np.where(found["distance"] < 0, 2**31 - 1, found["distance"])
         return distances[::-1], None, found["vertex"][::-1]
 
     def sssp(self, handle, graph, source, cutoff, predecessors, check):
-        assert cutoff == np.inf and predecessors and not check
         found = rg.sssp(graph, source)
         kind = graph.csr.weights.dtype
         distances = np.minimum(found["distance"], np.finfo(kind).max).astype(kind)
         return found["vertex"][::-1], distances[::-1], None
 
     def weakly_connected_components(self, handle, graph, *arrays_and_check):
-        assert graph.symmetric and arrays_and_check == (None,) * 4 + (False,)
         found = rg.connected_components(graph)
         return found["vertex"][::-1], found["component"][::-1] + 7
+
+    def strongly_connected_components(self, handle, graph, *arrays_and_check):
+        found = rg.connected_components(graph, strong=True)
+        return found["vertex"][::-1], found["component"][::-1] + 7
+
+    def triangle_count(self, handle, graph, start, check):
+        found = rg.triangle_count(graph)
+        return found["vertex"][::-1], found["triangles"][::-1]
+
+    def core_number(self, handle, graph, degrees, check):
+        found = rg.core_number(graph)
+        return found["vertex"][::-1], found["core"][::-1]
+
+    def jaccard_coefficients(self, handle, graph, first, second, weighted, check):
+        found = rg.neighbor_similarity(graph)
+        return tuple(found[name][::-1] for name in ("source", "destination", "jaccard"))
 
     def out_degrees(self, handle, graph, vertices, check):
         return None, graph.out_degrees
 
 
-def spmv(matrix, vector):
-    """As cuSPARSE's product in CuPy, which takes no other matrix."""
-    assert matrix.has_canonical_format and matrix.dtype == vector.dtype
-    return matrix @ vector
+def test_cugraph_and_cusparse_are_called_and_checked(monkeypatch):
+    scipy = pytest.importorskip("scipy.sparse")
+    cusparse = types.SimpleNamespace(spmv=lambda matrix, vector: matrix @ vector)
+    fakes = {
+        "pylibcugraph": FakeCuGraph("pylibcugraph"), "cupy": types.SimpleNamespace(
+            arange=np.arange, ndarray=type("ndarray", (), {})),
+        "cupyx": types.SimpleNamespace(cusparse=cusparse),
+        "cupyx.scipy": types.SimpleNamespace(sparse=scipy),
+    }  # fmt: skip
+    for name, module in fakes.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    for name in ("cugraph", "cusparse"):
+        module = f"pipelines.benchmarks.adapters.{name}"
+        library = importlib.import_module(module).library
+        monkeypatch.delitem(sys.modules, module)
+        for entry in library.entries:
+            task = TASKS[entry.task]
+            for case in task.cases(load("rmat6")):
+                if entry.skip(case):
+                    continue
+                run, convert = entry.prepare(case)
+                answer = convert(run(3) if entry.task == "pagerank" else run())
+                if entry.task == "pagerank" and entry.is_compared:
+                    expected = tasks.pagerank_after(case, 3)
+                elif entry.is_compared:
+                    expected = task.reference(case)[0]
+                else:
+                    continue
+                assert task.compare(answer, expected, entry, case) is None, (entry, case)
 
 
-@pytest.fixture
-def cugraph(monkeypatch):
-    fake = FakeCuGraph("pylibcugraph")
-    monkeypatch.setitem(sys.modules, "pylibcugraph", fake)
-    fake_cupy = types.SimpleNamespace(arange=np.arange, ndarray=type("ndarray", (), {}))
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
-    monkeypatch.setitem(sys.modules, "cupyx.scipy.sparse", importlib.import_module("scipy.sparse"))
-    cusparse = types.SimpleNamespace(spmv=spmv)
-    monkeypatch.setitem(sys.modules, "cupyx.cusparse", cusparse)
-    return fake
+# The command
 
 
-def test_cugraph_is_asked_and_its_answer_put_in_order(cugraph):
-    peers, notes = registry.pagerank_peers(True)
-    assert notes == [] and [peer.library for peer in peers] == ["cuSPARSE"] * 4 + ["cuGraph"] * 5
-    single = [peer for peer in peers if peer.precision == "single"]
-    rows = pagerank.measure(
-        load("rmat6"), [RapidsgraphPageRank("auto", "single"), *single], QUICK, timing.Clock()
+def test_names_select_tasks_graphs_and_libraries():
+    suites, commands, libraries = run.select(["bfs/rmat18/SciPy", "structure", "kim"])
+    assert suites["traversal"] == {"bfs": ["rmat18"]} and commands == ["kim"]
+    assert set(suites["structure"]) == set(SUITES["structure"])
+    assert libraries == {"rapidsgraph", "SciPy"}
+    assert set(run.select([])[0]) == set(SUITES)
+    for name in ("bfs2", "bfs/rmat8/Excel", "a/b/c/d"):
+        with pytest.raises(ValueError, match="unknown"):
+            run.select([name])
+
+
+def test_a_real_run(tmp_path, capsys):
+    arguments = ["components", "core_number/rmat6u", "--quick", "--device", "cpu"]
+    arguments += ["--libraries", "rapidsgraph", "--output", str(tmp_path)]
+    assert run.main(arguments) == 0
+    [path] = tmp_path.glob("traversal-cpu-*core.jsonl")
+    found = records.read(path)
+    assert {row["table"] for row in found} >= {"run", "graph", "components"}
+    own = next(row for row in found if row["table"] == "components")
+    assert {"run_ms", "first_ms", "frame_ms", "peak_bytes", "floor_ms", "build_ms"} <= set(own)
+    assert "the figures mean nothing" in capsys.readouterr().out
+    assert run.main(["--list", "--device", "cpu"]) == 0
+    assert "structure: core_number on rmat18u" in capsys.readouterr().out
+
+
+def test_gpuscan_beside_serial_scan(tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = gpuscan.main(
+        ["--device", "cpu", "--quick", "--graphs", "rmat10u-3", "--output", str(path)]
     )
-    assert [row["check"] for row in rows] == ["ok"] * 7
-    assert all(row["iteration_ms"]["repeats"] >= 1 for row in rows)
+    assert rows == records.read(path)
+    papers = [row for row in rows if row["table"] == "papers"]
+    assert {row["check"] for row in papers} == {"ok"}
+    assert {row["of_table"] for row in papers} == {1, 2}
+    assert any("speedup" in row and row["paper_speedup"] == 13.8 for row in papers)
+    assert sum("claim" in row for row in rows) == 4
 
 
-def test_cugraph_builds_are_checked(cugraph):
-    everyone = registry.build_peers(True)[0]
-    assert [one.library for one in everyone] == ["cuSPARSE"] * 2 + ["cuGraph"] * 4
-    for name in graphs.BUILD_CASES:
-        case = graphs.make_build_case(load("rmat6"), name)
-        for builder in everyone:
-            if name in builder.cases:
-                assert builder.check(case, builder.build(case)) is None, builder
+# What follows from records
 
 
-# End to end
+def test_a_comparison_is_with_the_fastest_correct_peer():
+    row = {"table": "components", "graph": "NY", "implementation": "a", "check": "ok"}
+    own = row | {"library": "rapidsgraph", "run_ms": TIME, "ratio": 1.0, "edges": 9}
+    peers = [("A", 3.0, "ok"), ("B", 2.0, "ok"), ("C", 1.1, "wrong: 1")]
+    peers = [dict(zip(("library", "ratio", "check"), peer)) for peer in peers]
+    peers = [row | {"run_ms": TIME} | peer for peer in peers]
+    text = performance.summary([START, own, *peers])
+    assert "| Weak components | NY | 9 | 1.5 | B | 1.5 | 2 |" in text
 
 
-def test_pagerank_quick(tmp_path, capsys):
-    found = pagerank.main(["--device", "cpu", "--quick", "--output", str(tmp_path / "p.jsonl")])
-    assert found == records.read(tmp_path / "p.jsonl")
-    rows = [row for row in found if row["table"] == "pagerank"]
-    ours = [row for row in rows if row["library"] == "rapidsgraph"]
-    assert len(ours) == 2 * 5 * 2  # graphs, methods, precisions
-    assert {row["check"] for row in rows} == {"ok"}
-    assert all(row["iteration_ms"]["repeats"] >= 1 for row in ours)
-    assert capsys.readouterr().out.strip() == (tmp_path / "p.md").read_text().strip()
+def test_machines_have_names():
+    assert performance.machine_label({"gpu": "NVIDIA H100 80GB HBM3", "cores": 16}) == "gpu-h100"
+    assert performance.machine_label({"gpu": "none (no driver)", "cores": 4}) == "cpu-4core"
 
 
-def test_build_quick(tmp_path):
-    found = build.main(["--device", "cpu", "--quick", "--output", str(tmp_path / "b.jsonl")])
-    assert found == records.read(tmp_path / "b.jsonl")
-    rows = [row for row in found if row["table"] == "build"]
-    assert {row["case"] for row in rows} == set(graphs.BUILD_CASES)
-    assert {row["check"] for row in rows} == {"ok"}
-    memory = [row for row in found if row["table"] == "memory"]
-    if sys.platform == "linux":
-        assert [row["rows"] for row in memory] == [load("rmat8", edge_factor=20).rows]
-        assert memory[0]["estimate_per_row"] > 24
+def test_readme_says_what_the_records_say():
+    assert performance.main(["--check"]) == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_of_peers_is_that_of_shuffled_rows(monkeypatch):
-    figures = {"peak_bytes": 4000, "rows": 100, "vertices": 10, "estimate": 5000}
-    monkeypatch.setattr(peak_memory, "measure_build", lambda *of: figures)
-    everyone = [*build_adapters(), *registry.build_peers(False)[0]]
-    rows = build.measure_cpu_memory(everyone, 8, graphs.BUILD_CASES, [], lambda text: None)
-    ours = [row["case"] for row in rows if row["library"] == "rapidsgraph"]
-    assert sorted(ours) == sorted([*graphs.BUILD_CASES, *RapidsgraphBuildByDestination.cases])
-    others = [row for row in rows if row["library"] != "rapidsgraph"]
-    assert {row["case"] for row in others} == {"shuffled"} and rows[0]["bytes_per_row"] == 40
-    assert len(others) == len(everyone) - 2
+def test_a_section_takes_the_place_of_the_last_one():
+    text = f"before\n{performance.BEGIN}\nold\n{performance.END}\nafter\n"
+    assert performance.replace_section(text, "new \\1") == "before\nnew \\1\nafter\n"
+    with pytest.raises(ValueError, match="must have"):
+        performance.replace_section("no place", "new")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_peak_counts_what_is_given_back():
-    peak_bytes, size = peak_memory.measure_peak(lambda: np.ones(4_000_000).size)
-    assert size == 4_000_000
-    assert 31e6 < peak_bytes < 48e6
+def test_fetched_graphs_have_checksums(monkeypatch, tmp_path):
+    pooch = pytest.importorskip("pooch")
+    text = tmp_path / "ca-GrQc.txt"
+    text.write_text("# a graph\n5 7\n7 9\n")
+    monkeypatch.setattr(pooch, "retrieve", lambda *_, **__: str(text))
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path)
+    monkeypatch.setattr(graphs, "FILES", {})
+    workload = load("ca-GrQc", folder=tmp_path / "empty", fetch=True)
+    assert workload.rows == 2 and workload.vertices == 3
+    assert workload.facts()["sha256"] == pooch.file_hash(str(text))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_failed_process_says_why():
-    assert (
-        "unknown graph"
-        in peak_memory.measure_build("petersen", 1, "shuffled", RapidsgraphBuild())["failed"]
-    )
+# compute-sanitizer
+
+
+def test_sanitizer_tells_our_kernels_from_others():
+    line = sanitizer.command_line("racecheck", ["triangles"])
+    assert line[5:7] == ["--kernel-name-exclude", "kernel_substring=cupy"]
+    assert "--without-pool" in sanitizer.command_line("initcheck", ["pagerank"])
+    output = """========= COMPUTE-SANITIZER
+========= Uninitialized __global__ memory read of size 4 bytes
+=========     at void cub::CUB_200::DeviceRadixSortOnesweepKernel<int, (bool)0>(int *)+0x1a0
+=========
+========= Uninitialized __global__ memory read of size 4 bytes
+=========     at Table::insert(int)+0x60
+=========     Device Frame:count_by_warp+0x90
+=========
+========= ERROR SUMMARY: 2 errors
+"""
+    assert sanitizer.count_uninitialized(output, sanitizer.own_kernels()) == (1, 1)
+    assert not sanitizer.summarize_output("initcheck", 9, output)["ok"]
+    others = output.replace("count_by_warp", "copy")
+    assert sanitizer.summarize_output("initcheck", 9, others)["ok"]
+    assert not sanitizer.summarize_output("memcheck", 9, others)["ok"]
+    assert not sanitizer.summarize_output("memcheck", 0, "no such tool")["ok"]
+
+
+def test_depths_of_a_tree():
+    order, predecessors = np.array([2, 0, 1]), np.array([2, 0, -9999, -9999])
+    assert answers.tree_depths(order, predecessors).tolist() == [1, 2, 0, np.inf]

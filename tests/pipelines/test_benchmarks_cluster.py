@@ -71,7 +71,7 @@ def test_quick(tmp_path, capsys):
     assert all(row["list_by_limits"] > 1 and row["bytes"] > 0 for row in streamed)
     assert [json.loads(line) for line in path.read_text().splitlines()] == found
     text = capsys.readouterr().out
-    assert "## Dask frames and one Graph" in text and "2 processes, in" not in text
+    assert "## Cluster" in text and "2 processes, in" not in text
 
 
 def test_scaling_of_what_gpus_do(tmp_path, monkeypatch):

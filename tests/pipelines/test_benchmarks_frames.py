@@ -57,7 +57,7 @@ def test_records(tmp_path, monkeypatch, capsys):
     assert texts == [
         "cudf: there is no GPU", "dask_cudf: there is no GPU", "dask: distributed is not installed",
     ]  # fmt: skip
-    assert "peak of frames" in capsys.readouterr().out
+    assert "frames, bytes" in capsys.readouterr().out
 
 
 def test_a_failing_process_is_a_failed_check(tmp_path):

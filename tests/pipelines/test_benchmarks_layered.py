@@ -1,6 +1,5 @@
 """The benchmark of layered edge lists checks what it times; no speed is asserted."""
 
-import json
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -18,12 +17,9 @@ from pipelines.benchmarks import (
     memory_cgroup,
     records,
     sanitizer_workload,
-    tables,
-    traversal,
     wolfpath,
     wolfpath_claims,
 )
-from pipelines.benchmarks.adapters.rapidsgraph import RapidsgraphTraversal
 from pipelines.benchmarks.answers import compare_results, result_arrays
 from pipelines.benchmarks.graphs import GraphUnavailableError, load, with_weights
 from pipelines.benchmarks.harness import QUICK
@@ -100,25 +96,6 @@ def test_wrong_searches_are_flagged_and_not_timed(monkeypatch, column):
     rows = streamed()
     assert {row["algorithm"] for row in rows if row["check"] != "ok"} == {"bfs"}
     assert all(("run_ms" in row) == (row["check"] == "ok") for row in rows)
-
-
-def test_layered_searches_stand_beside_those_of_a_graph():
-    workload = with_weights(load("rmat6"))
-    for task in ("bfs", "sssp"):
-        ready = traversal.GraphCache(workload, Clock())
-        searchers = [RapidsgraphTraversal(task, True), layered_in_memory.LayeredTraversal(task)]
-        rows = traversal.measure(workload, task, searchers, ready, QUICK, Clock())
-        assert [row["implementation"] for row in rows] == [task, "layered"]
-        assert [row["check"] for row in rows] == ["ok", "ok"] and rows[1]["ratio"] > 0
-
-
-def test_ranks_of_lists_are_checked(monkeypatch):
-    rows = list(layered_in_memory.measure_algorithms(load("rmat6"), SESSION, QUICK, quiet))
-    assert [row["table"] for row in rows] == ["bfs"] * 2 + ["sssp"] * 2 + ["pagerank"] * 2
-    assert {row["check"] for row in rows} == {"ok"}
-    monkeypatch.setattr(rg, "pagerank", changed(rg.pagerank, "pagerank", lambda r: r * 1.001))
-    rows = list(layered_in_memory.measure_algorithms(load("rmat6"), SESSION, QUICK, quiet))
-    assert rows[-1]["check"].startswith("wrong: ") and "iteration_ms" not in rows[-1]
 
 
 def test_sizes_are_counted_by_hand():
@@ -315,14 +292,6 @@ def test_on_a_gpu_iterations_say_what_a_flag_costs(stand_in):
     bfs, sssp = layered_in_memory.measure_iterations(workload, stand_in, QUICK, quiet)
     assert bfs["check"] == sssp["check"] == "ok"
     assert bfs["flag_us"] == 10 and bfs["flag_ms"] == pytest.approx(bfs["layers"] / 100)
-
-
-def test_on_a_gpu_the_rest_is_as_on_a_cpu(stand_in, tmp_path):
-    workload = load("rmat6", stand_in.xp)
-    rows = list(layered_in_memory.measure_algorithms(workload, stand_in, QUICK, quiet))
-    rows += layered_in_memory.measure_builds(workload, stand_in, QUICK, tmp_path, quiet)
-    rows += layered_out_of_core.measure("rmat6-20", stand_in, tmp_path, rate=1e9)
-    assert len(rows) == 6 + 2 + 3 and {row["check"] for row in rows} == {"ok"}
 
 
 # Larger than memory
@@ -540,44 +509,6 @@ def claims(*rows):
     return {row["about"].removeprefix("WolfPath's "): row for row in found}
 
 
-def test_claims_are_judged_by_the_figures():
-    alone = OURS["streamed"] | {"how": wolfpath.NO_OVERLAP, "run_ms": time_of(150.0)}
-    found = claims(*OURS.values(), alone)
-    assert {name: row["holds"] for name, row in found.items()} == {
-        "table 2": True,
-        "table 3": True,
-        "table 5": True,
-        "table 6": True,
-        "table 7": "in part",
-        "figure 8": True,
-        "figure 9": True,
-        "figure 9, shared memory": True,
-    }
-    assert found["table 2"]["claim"] == (
-        "WolfPath's table 2: with a flag that the host looks at after each iteration BFS takes 92 "
-        "to 934 times as long as with more iterations and without. Here, on a GPU, g, 1,000 "
-        "layers: with a launch and a flag a layer 30 ms, with a launch a layer 5 ms, with one "
-        "launch 2.5 ms, the first 12 times as long as the last: holds."
-    )
-    assert found["table 3"]["claim"] == (
-        "WolfPath's table 3: copying a flag to the host takes 90 to 1580 times as long as "
-        "computing an iteration. Here, on a GPU, g: a copy takes 12 µs, one of 1,000 layers of "
-        "the search in 1 launch 2 µs: holds."
-    )
-    assert found["figure 9, shared memory"]["claim"].endswith(
-        "g, in one launch: 2.4 ms with shared memory alone, 2.5 ms with neither: holds."
-    )
-    text = "on the list of that root, cuGraph 25 times as long without one: holds."
-    assert text in found["table 5"]["claim"]
-    assert "g: 1e+04 in 1 pass: holds." in found["table 6"]["claim"]
-    assert (
-        "in memory 100 to 100: holds; out of core 400 to 400: does not hold."
-        in (found["table 7"]["claim"])
-    )
-    assert "0.7 to 0.7 times: holds." in found["figure 8"]["claim"]
-    assert "one buffer 1.5 times as long: holds." in found["figure 9"]["claim"]
-
-
 @pytest.mark.parametrize(
     ("about", "kind", "change"),
     [
@@ -600,61 +531,7 @@ def test_wrong_answers_judge_nothing():
     assert claims() == {}
 
 
-def test_tables_of_lists():
-    derived = wolfpath.derived_rows(OURS.values())
-    rows = [*OURS.values(), *derived, *wolfpath_claims.claims([*OURS.values(), *derived], "a GPU")]
-    rows = [row for row in rows if row["table"] != "bfs"] + wolfpath.paper_rows(["streamed"])
-    text = tables.markdown(json.loads(json.dumps(rows)), "a.jsonl")
-    assert "## WolfPath's claims\n\n- WolfPath's table 2: " in text
-    title = "## Edges out of memory (as WolfPath's table 6)\n\n"
-    assert (
-        title + "| system | graph | algorithm | edges | layers | passes | seconds | edges per µs |"
-        in (text)
-    )
-    assert "| here | g | bfs | 1,000,000,000 | 4 | 1 | 0.1 | 10,000 |" in text
-    assert "| WolfPath, table 6 | orkut | bfs | 117,185,083 | 7 |  | 0.02 | 5,859 |" in text
-
-
 # The whole
-
-
-def test_layers_quick(tmp_path, capsys):
-    path = tmp_path / "l.jsonl"
-    found = layers.main(["--device", "cpu", "--quick", "--output", str(path)])
-    assert found == records.read(path)
-    kinds = {}
-    for row in found:
-        kinds.setdefault(row["table"], []).append(row)
-    own = [row for row in found if not row.get("of_paper")]
-    assert {row["check"] for row in own if "check" in row} == {"ok"}
-    assert len(kinds["streamed"]) == 6 and len(kinds["layered build"]) == 2 * 2
-    assert len([row for row in own if row["table"] == "iterations"]) == 2 * 2
-    assert [row["how"] for row in own if row["table"] == "flag"] == [
-        *wolfpath_claims.HOST_VARIANTS[::-1]
-    ] * 2
-    lists = [row for row in found if row.get("implementation") == "layered"]
-    assert len(lists) == 2 * 3  # graphs; BFS, SSSP, PageRank
-    assert len([row for row in kinds["preprocessing"] if row["who"].startswith("here")]) == 8
-    assert {row["about"] for row in kinds["WolfPath"]} >= {"WolfPath's table 7"}
-    notes = [row["note"] for row in kinds.get("note", ())]  # of libraries that are not here
-    assert "large" not in kinds and all("it cannot be imported" in note for note in notes)
-    assert capsys.readouterr().out.strip() == (tmp_path / "l.md").read_text().strip()
-
-
-def test_layers_of_some_tasks(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory_cgroup, "LimitedProcess", lambda limit: memory_cgroup.InProcess(np))
-    options = ["--device", "cpu", "--quick", "--only", "streamed", "--stream-graphs", TINY]
-    found = layers.main(
-        [*options, "--large", "--large-graphs", "rmat6-8", "--folder", str(tmp_path)]
-    )
-    tables_of = {row["table"] for row in found if not row.get("of_paper")}
-    assert tables_of - {"note", "WolfPath"} == {
-        "run", "streamed", "large", "out of memory", "preprocessing",
-    }  # fmt: skip
-    assert {row["graph"] for row in found if row["table"] == "large"} == {"rmat6-8"}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rmat6-8.layers", "rmat6-8.parquet"]
-
-
 def test_what_fails_is_noted_and_keeps_the_rest(tmp_path, monkeypatch):
     def broken(workload, *rest):
         yield OURS["iterations"]

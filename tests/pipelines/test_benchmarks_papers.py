@@ -22,14 +22,6 @@ from pipelines.benchmarks.pagerank_papers import (
     pagerank_formula,
     reddy_claims,
 )
-from pipelines.benchmarks.table_columns import (
-    COMPARISON_COLUMNS,
-    GRAPH_COLUMNS,
-    GRAPH_TABLES,
-    HEADINGS,
-    QUERY_COLUMNS,
-    TABLES,
-)
 
 CLOCK = timing.Clock()
 
@@ -293,14 +285,3 @@ def reddy_rows(**times):
 )
 def test_reddys_steps_hold_or_not(times, holds):
     assert [row["holds"] for row in reddy_claims(reddy_rows(**times), "a GPU")] == holds
-
-
-# Tables
-
-
-def test_every_column_has_a_heading():
-    plain = {"graph", "vertices", "edges", "algorithm", "layers", "partitions", "passes", "origin",
-             "rows", "pairs", "clusters", "claim", "engine", "function"}  # fmt: skip
-    single = [columns for _, columns in (TABLES | GRAPH_TABLES).values()]
-    for columns in [*single, QUERY_COLUMNS, COMPARISON_COLUMNS, GRAPH_COLUMNS]:
-        assert set(columns) <= {*HEADINGS, *plain}

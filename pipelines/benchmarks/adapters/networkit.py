@@ -3,144 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
+import networkit
 import numpy as np
 
-from pipelines.benchmarks.adapters.interface import (
+from pipelines.benchmarks.adapters import (
     DAMPING,
     MAX_ITERATIONS,
     TOLERANCE,
-    BuildAdapter,
-    PageRankAdapter,
-    ScanAdapter,
-    TraversalAdapter,
-    edges_once,
+    Library,
+    Prepared,
+    has_gaps,
 )
-from pipelines.benchmarks.answers import compare_counts
+from pipelines.benchmarks.answers import jaccard
 from pipelines.benchmarks.graphs import BuildCase, Workload
-from pipelines.benchmarks.scan_reference import ScanCase
-from rapidsgraph.device.arrays import Array
 
-LIBRARY = "NetworKit"
+library = Library("NetworKit", f"{networkit.getMaxNumberOfThreads()} threads")
 
 
-class NetworKitPageRank(PageRankAdapter):
-    """networkit.centrality.PageRank."""
-
-    library = LIBRARY
-
-    def __init__(self, networkit: ModuleType) -> None:
-        super().__init__("PageRank")
-        self.networkit = networkit
-        self.note = f"{networkit.getMaxNumberOfThreads()} threads"
-
-    def prepare(self, workload: Workload) -> Any:
-        return build_graph(self.networkit, *workload.arcs, workload.vertices)
-
-    def iterate(self, state: Any, iterations: int) -> np.ndarray:
-        return self._run(state, iterations, -1.0)  # no residual is below it, not even 0
-
-    def solve(self, state: Any) -> np.ndarray:
-        return self._run(state, MAX_ITERATIONS, TOLERANCE["double"])
-
-    def _run(self, graph: Any, iterations: int, tolerance: float) -> np.ndarray:
-        centrality = self.networkit.centrality
-        uniform = centrality.SinkHandling.DistributeSinks
-        pagerank = centrality.PageRank(graph, DAMPING, tolerance, distributeSinks=uniform)
-        pagerank.norm, pagerank.maxIterations = centrality.Norm.L1_NORM, iterations
-        pagerank.run()
-        return np.asarray(pagerank.scores())
-
-
-class NetworKitTraversal(TraversalAdapter):
-    """networkit.distance and networkit.components."""
-
-    library = LIBRARY
-
-    def __init__(self, networkit: ModuleType, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.networkit = networkit
-
-    def prepare(self, workload: Workload) -> Any:
-        endpoints, weights = edges_once(workload)
-        return build_graph(
-            self.networkit, *endpoints, workload.vertices, weights, workload.directed
-        )
-
-    def run(self, graph: Any, workload: Workload) -> np.ndarray:
-        if self.task == "components":
-            name = "WeaklyConnectedComponents" if workload.directed else "ConnectedComponents"
-            search = getattr(self.networkit.components, name)(graph)
-            search.run()
-            return np.asarray(search.getPartition().getVector())
-        kind = getattr(self.networkit.distance, self.implementation)
-        search = kind(graph, workload.start, storePaths=self.predecessors)
-        search.run()
-        return np.asarray(search.getDistances(asarray=True))
-
-
-class NetworKitCounts(ScanAdapter):
-    """Triangles of every edge by its id; ids follow the order of the lists."""
-
-    library = LIBRARY
-
-    def __init__(self, networkit: ModuleType) -> None:
-        note = f"{networkit.getMaxNumberOfThreads()} threads; edges have ids before"
-        super().__init__("counts", "TriangleEdgeScore", note)
-        self.networkit = networkit
-
-    def prepare(self, case: ScanCase) -> Callable[[], Any]:
-        def build() -> Any:
-            endpoints, vertices = case.endpoints, case.workload.vertices
-            graph = build_graph(self.networkit, *endpoints, vertices, directed=False)
-            graph.sortEdges()
-            graph.indexEdges()
-            return graph
-
-        graph = case.cached(LIBRARY, build)
-        return self.networkit.sparsification.TriangleEdgeScore(graph).run
-
-    def check(self, case: ScanCase, answer: Any) -> str | None:
-        backward = ~case.is_forward  # ids ascend by the larger endpoint, then by the smaller
-        counts = np.asarray(answer.scores(), np.int64) + 2
-        return compare_counts(counts, case.common_neighbors[backward])
-
-
-class AdjacencyListBuild(BuildAdapter):
-    """NetworKit and igraph: both directions at once, parallel edges kept, no names."""
-
-    cases = ("in order", "shuffled", "weighted", "undirected")
-
-    def __init__(
-        self,
-        library: str,
-        build_graph: Callable[..., Any],
-        count_edges: Callable[[Any], int],
-        note: str,
-    ) -> None:
-        self.library, self.build_graph, self.count_edges = library, build_graph, count_edges
-        self.implementation, self.note = "both ways", note
-
-    def build(self, case: BuildCase) -> Any:
-        return self.build_graph(
-            case.source, case.destination, case.vertices, case.weight, case.directed
-        )
-
-    def check(self, case: BuildCase, graph: Any) -> str | None:
-        num_edges = self.count_edges(graph)
-        return None if num_edges == case.rows else f"wrong: {num_edges} edges of {case.rows} rows"
-
-
-def build_graph(
-    networkit: ModuleType,
-    sources: Array,
-    destinations: Array,
-    vertices: int,
-    weights: Array | None = None,
-    directed: bool = True,
-) -> Any:
+def build_graph(sources, destinations, vertices, weights=None, directed=True) -> Any:
     """Build a graph from arrays, which is the fastest way; ids must have 64 bits."""
     endpoints = sources.astype(np.int64), destinations.astype(np.int64)
     coo = endpoints if weights is None else (weights, endpoints)
@@ -149,24 +31,135 @@ def build_graph(
     )
 
 
-def traversal_adapters(networkit: ModuleType) -> list[TraversalAdapter]:
-    """Return the searches with and without predecessors, and components."""
-    adapters: list[TraversalAdapter] = []
-    for predecessors, note in (
-        (True, "storePaths: all shortest paths; one thread"),
-        (False, "one thread"),
-    ):
-        adapters.append(NetworKitTraversal(networkit, "bfs", "BFS", predecessors, note))
-        adapters.append(NetworKitTraversal(networkit, "sssp", "Dijkstra", predecessors, note))
-    components = ("components", "ConnectedComponents", None, "one thread")
-    return [*adapters, NetworKitTraversal(networkit, *components)]
+def shared_graph(case: Workload) -> Any:
+    """Return the graph with weights, in which an undirected edge is one edge."""
+
+    def build() -> Any:
+        endpoints, weights = case.edges_once
+        return build_graph(*endpoints, case.vertices, weights, case.directed)
+
+    return case.shared("NetworKit", build)
 
 
-def build_adapter(networkit: ModuleType) -> BuildAdapter:
-    """Return the build by GraphFromCoo."""
-    return AdjacencyListBuild(
-        LIBRARY,
-        lambda *edges: build_graph(networkit, *edges),
-        lambda graph: graph.numberOfEdges(),
-        "GraphFromCoo; parallel edges kept",
+def simple_graph(case: Workload) -> Any:
+    """Return the undirected graph without self-loops; its edges have ids in order."""
+
+    def build() -> Any:
+        graph = build_graph(*case.edges, case.vertices, directed=False)
+        graph.sortEdges()
+        graph.indexEdges()
+        return graph
+
+    return case.shared("NetworKit, simple", build)
+
+
+def algorithm(create: Callable[[], Any], result: Callable[[Any], Any]) -> Callable[[], Any]:
+    """Return the function that runs an algorithm and returns its result."""
+
+    def run() -> Any:
+        search = create()
+        search.run()
+        return result(search)
+
+    return run
+
+
+@library.add("pagerank", "PageRank")
+def pagerank(case: Workload) -> Prepared:
+    graph = case.shared("NetworKit, arcs", lambda: build_graph(*case.arcs, case.vertices))
+    centrality = networkit.centrality
+
+    def run(iterations: int | None = None) -> Any:
+        tolerance = TOLERANCE["double"] if iterations is None else -1.0  # not even 0 is below it
+        uniform = centrality.SinkHandling.DistributeSinks
+        search = centrality.PageRank(graph, DAMPING, tolerance, distributeSinks=uniform)
+        search.norm = centrality.Norm.L1_NORM
+        search.maxIterations = iterations or MAX_ITERATIONS
+        search.run()
+        return search.scores()
+
+    return run, np.asarray
+
+
+for predecessors, note in ((True, "storePaths: all shortest paths"), (False, "")):
+    for task, name in (("bfs", "BFS"), ("sssp", "Dijkstra")):
+
+        @library.add(task, name, predecessors=predecessors, note=f"{note}; one thread".strip("; "))
+        def search(case: Workload, name: str = name, predecessors: bool = predecessors) -> Prepared:
+            graph, kind = shared_graph(case), getattr(networkit.distance, name)
+            create = lambda: kind(graph, case.start, storePaths=predecessors)  # noqa: E731
+            distances = lambda search: search.getDistances(asarray=True)  # noqa: E731
+            return algorithm(create, distances), np.asarray
+
+
+for task, names in (
+    ("components", ("WeaklyConnectedComponents", "ConnectedComponents")),
+    ("strong components", ("StronglyConnectedComponents", "ConnectedComponents")),
+):
+
+    @library.add(task, names[0])
+    def components(case: Workload, names: tuple[str, str] = names) -> Prepared:
+        graph, kind = shared_graph(case), getattr(networkit.components, names[not case.directed])
+        partition = lambda search: search.getPartition().getVector()  # noqa: E731
+        return algorithm(lambda: kind(graph), partition), np.asarray
+
+
+def triangles_of_edges(case: Workload) -> Callable[[], np.ndarray]:
+    """Return the function that counts the triangles of each edge, by edge id."""
+    graph = simple_graph(case)
+    score = networkit.sparsification.TriangleEdgeScore
+    return algorithm(lambda: score(graph), lambda search: np.asarray(search.scores(), np.int64))
+
+
+def edges_by_id(case: Workload) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the edges by id: ids ascend by the larger end, then by the smaller."""
+    first, second = case.edges
+    order = np.lexsort([first, second])
+    return first[order], second[order]
+
+
+@library.add("triangle_count", "TriangleEdgeScore", note="summed by vertex by NumPy")
+def triangle_count(case: Workload) -> Prepared:
+    count, (first, second) = triangles_of_edges(case), edges_by_id(case)
+
+    def run() -> np.ndarray:
+        counts = count()
+        sums = [np.bincount(ends, counts, case.vertices) for ends in (first, second)]
+        return (sums[0] + sums[1]).astype(np.int64) // 2
+
+    return run, np.asarray
+
+
+@library.add("neighbor_similarity", "TriangleEdgeScore", note="Jaccard by NumPy")
+def neighbor_similarity(case: Workload) -> Prepared:
+    count, (first, second), degrees = triangles_of_edges(case), edges_by_id(case), case.degrees
+    run = lambda: jaccard(count(), degrees[first], degrees[second])  # noqa: E731
+    return run, lambda values: case.by_edge(first, second, values)
+
+
+@library.add("clustering_coefficient", "LocalClusteringCoefficient", note="turbo")
+def clustering_coefficient(case: Workload) -> Prepared:
+    graph, kind = simple_graph(case), networkit.centrality.LocalClusteringCoefficient
+    return algorithm(lambda: kind(graph, turbo=True), lambda search: search.scores()), np.asarray
+
+
+@library.add("core_number", "CoreDecomposition")
+def core_number(case: Workload) -> Prepared:
+    graph, kind = simple_graph(case), networkit.centrality.CoreDecomposition
+    return algorithm(lambda: kind(graph), lambda search: search.scores()), np.asarray
+
+
+@library.add("label_propagation", "PLP", note="asynchronous: other communities", is_compared=False)
+def label_propagation(case: Workload) -> Prepared:
+    graph, kind = simple_graph(case), networkit.community.PLP
+    run = algorithm(lambda: kind(graph), lambda search: search.getPartition().getVector())
+    return run, np.asarray
+
+
+@library.add("build", "both directions", by="source", skip=has_gaps,
+             note="GraphFromCoo; parallel edges kept")  # fmt: skip
+def build(case: BuildCase) -> Prepared:
+    run = lambda: build_graph(  # noqa: E731
+        case.source, case.destination, case.vertices, case.weight, case.directed
     )
+    return run, lambda graph: graph.numberOfEdges()

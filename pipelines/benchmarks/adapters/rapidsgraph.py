@@ -1,290 +1,181 @@
-"""rapidsgraph, and the serial SCAN that it is compared with."""
+"""rapidsgraph: every method on a ready Graph, and layered edge lists in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks.adapters.interface import (
+from pipelines.benchmarks.adapters import (
     DAMPING,
+    ITERATIONS,
     MAX_ITERATIONS,
-    PRECISIONS,
-    SCAN_TASKS,
     TOLERANCE,
-    BuildAdapter,
-    PageRankAdapter,
-    ScanAdapter,
-    TraversalAdapter,
+    Library,
+    Prepared,
+    products_below,
 )
-from pipelines.benchmarks.answers import (
-    clusters_and_cores,
-    column_array,
-    compare_arcs,
-    compare_clusters,
-    compare_counts,
-    compare_similarities,
-    is_equal,
-    is_same_clustering,
-)
+from pipelines.benchmarks.answers import EPSILON, MU, PRECISIONS, column_array
 from pipelines.benchmarks.graphs import BuildCase, Workload
-from pipelines.benchmarks.scan_reference import (
-    COUNTERS,
-    EPSILON,
-    MU,
-    ScanCase,
-    exact_ratio,
-    serial_scan,
-)
-from rapidsgraph.algorithms import similarity
-from rapidsgraph.device.arrays import Array
-from rapidsgraph.frames import Frame
 from rapidsgraph.graph.csr import row_indices
-from rapidsgraph.graph.local_graph import LocalGraph, build_graph
+from rapidsgraph.graph.local_graph import build_graph
 
-LIBRARY = "rapidsgraph"
-PAGERANK_METHODS = ("auto", "edge", "node", "contribution", "warp")
-KIM_LAUNCH = (1000, 1000)  # blocks, threads
-# Sums of squared degrees, which are the steps of comparing the lists of all edges.
-MAX_COMPARED = {"cpu": 5 * 10**9, "gpu": 10**12}
-MAX_CLUSTERED = {"cpu": 2 * 10**10, "gpu": 10**12}
-MAX_SERIAL_STEPS = 2 * 10**10  # of the serial loop, on any machine
+library = Library("rapidsgraph")
+METHODS = ("auto", "edge", "node", "contribution", "warp")
+COUNTS = "common neighbors"  # beginning of the keys by which a Graph caches the counts of edges
+MAX_COMPARED = 5 * 10**9  # squared degrees for method "gpuscan", which compares whole lists
 
 
-class RapidsgraphPageRank(PageRankAdapter):
-    """One method; all methods share a graph, on which a layout is cached after its first use."""
-
-    library = LIBRARY
-
-    def __init__(self, method: str, precision: str, launch: tuple[int, int] | None = None) -> None:
-        name = method if launch is None else f"{method}, launch {launch[0]} x {launch[1]}"
-        super().__init__(name, precision)
-        self.options: dict[str, Any] = {"method": method, "precision": precision, "launch": launch}
-
-    def prepare(self, workload: Workload) -> LocalGraph:
-        return workload.build()
-
-    def ready_state(self, workload: Workload) -> LocalGraph:
-        return workload.graph
-
-    def iterate(self, state: LocalGraph, iterations: int) -> Array:
-        return self._pagerank(state, tolerance=0, max_iterations=iterations)
-
-    def solve(self, state: LocalGraph) -> Array:
-        tolerance = TOLERANCE[self.precision]
-        return self._pagerank(state, tolerance=tolerance, max_iterations=MAX_ITERATIONS)
-
-    def _pagerank(self, graph: LocalGraph, **limits: Any) -> Array:
-        options = self.options | limits
-        return rg.pagerank(graph, damping=DAMPING, progress=False, **options)["pagerank"]
+def pagerank_of(graph: Any, case: Workload, iterations: int | None = None, **options: Any) -> Any:
+    """Run PageRank for some iterations, or until it converges."""
+    limits = {"tolerance": 0, "max_iterations": iterations}
+    if iterations is None:
+        tolerance = TOLERANCE[options["precision"]]
+        limits = {"tolerance": tolerance, "max_iterations": MAX_ITERATIONS}
+    return rg.pagerank(graph, damping=DAMPING, progress=False, **limits, **options)["pagerank"]
 
 
-class RapidsgraphTraversal(TraversalAdapter):
-    """BFS, SSSP or connected components of a Graph."""
-
-    library = LIBRARY
-
-    def __init__(self, task: str, predecessors: bool | None = None) -> None:
-        names = {"components": "connected_components"}
-        super().__init__(task, names.get(task, task), predecessors)
-
-    def prepare(self, workload: Workload) -> LocalGraph:
-        return workload.build()
-
-    def run(self, graph: Any, workload: Workload) -> Frame:
-        if self.task == "components":
-            return rg.connected_components(graph)
-        search = rg.bfs if self.task == "bfs" else rg.sssp
-        return search(graph, workload.start, predecessors=self.predecessors)
-
-    def run_from_frame(self, workload: Workload) -> Frame:
-        """Run from the rows; only a Graph can be undirected."""
-        takes_frame = workload.directed or self.task == "components"
-        return self.run(workload.frame if takes_frame else workload.build(), workload)
-
-    def by_vertex(self, answer: Frame, workload: Workload) -> Array:
-        if self.task == "components":
-            return super().by_vertex(answer["component"], workload)
-        return distances_by_vertex(answer, workload)
+def layered_list(case: Workload) -> Any:
+    """Return the layered edge list of the start of searches."""
+    build = lambda: rg.LayeredEdgeList.build(case.graph, case.start)  # noqa: E731
+    return case.shared("rapidsgraph, layered", build)
 
 
-def distances_by_vertex(answer: Frame, workload: Workload) -> Array:
-    """Return the distances of a result as float64, infinity where unreached."""
-    distances = answer["distance"]
-    if hasattr(distances, "fillna"):  # a Series; in BFS it has nulls
-        distances = distances.astype(np.float64).fillna(np.inf).values
-    distances = workload.xp.asarray(distances).astype(np.float64)
-    return workload.xp.where(distances < 0, np.inf, distances)  # arrays have no nulls
+for precision in PRECISIONS:
+    for method in METHODS:
+
+        @library.add("pagerank", method, precision=precision,
+                     call=lambda graph, case, m=method, p=precision: pagerank_of(
+                         graph, case, 1, method=m, precision=p))  # fmt: skip
+        def pagerank(case: Workload, method: str = method, precision: str = precision) -> Prepared:
+            graph = case.shared("rapidsgraph", case.build)
+            options = {"method": method, "precision": precision}
+            pagerank_of(graph, case, 1, **options)  # builds a layout, if the method has one
+            return partial(pagerank_of, graph, case, **options), column
 
 
-class RapidsgraphScanAdapter(ScanAdapter):
-    """Adapters of which the method "gpuscan" takes quadratic time."""
-
-    library, limits = LIBRARY, MAX_COMPARED
-
-    def __init__(self, task: str, method: str) -> None:
-        super().__init__(task, method)
-        if method == "gpuscan":
-            self.max_steps = self.limits
+@library.add("pagerank", "layered", note="of a layered edge list")
+def layered_pagerank(case: Workload) -> Prepared:
+    return partial(pagerank_of, layered_list(case), case, precision="double"), column
 
 
-class RapidsgraphSimilarity(RapidsgraphScanAdapter):
-    """structural_similarity of a ready graph, which makes its lists simple."""
-
-    def __init__(self, method: str) -> None:
-        super().__init__("similarity", method)
-
-    def prepare(self, case: ScanCase) -> Callable[[], Frame]:
-        graph = case.clear_graph_cache()
-        return partial(rg.structural_similarity, graph, method=self.implementation)
-
-    def check(self, case: ScanCase, answer: Frame) -> str | None:
-        first, second = case.endpoints
-        for name, expected in (("source", first), ("destination", second)):
-            if problem := compare_counts(column_array(answer, name), expected):
-                return problem.replace("counts", f"{name}s")
-        sizes = case.degrees + 1
-        common = case.common_neighbors[case.is_forward]
-        expected = common / case.xp.sqrt(sizes[first] * sizes[second])
-        return compare_similarities(column_array(answer, "similarity"), expected)
+def column(values: Any) -> Any:
+    """Return a column as an array, with infinity for nulls."""
+    if hasattr(values, "fillna"):
+        values = values.astype(np.float64).fillna(np.inf).values
+    return values
 
 
-class RapidsgraphCounts(RapidsgraphScanAdapter):
-    """Common neighbors of every arc, from simple lists."""
-
-    limits = dict.fromkeys(MAX_COMPARED, MAX_COMPARED["cpu"])  # on a GPU similarity shows it
-
-    def __init__(self, method: str) -> None:
-        super().__init__("counts", method)
-
-    def prepare(self, case: ScanCase) -> Callable[[], Array]:
-        return partial(COUNTERS[self.implementation], case.lists)
-
-    def check(self, case: ScanCase, answer: Array) -> str | None:
-        return compare_counts(answer, case.common_neighbors)
+def distances(answer: Any) -> Any:
+    """Return distances as float64, infinity where unreached, which is -1 in arrays."""
+    values = column(answer["distance"]).astype(np.float64)
+    values[values < 0] = np.inf
+    return values
 
 
-class RapidsgraphScan(RapidsgraphScanAdapter):
-    """scan of a ready graph; for the task "alone" common neighbors are cached."""
+def add_call(
+    task: str,
+    name: str,
+    call: Callable[[Any, Workload], Any],
+    convert: Callable[[Any], Any],
+    *,
+    clear: bool = False,
+    **options: Any,
+) -> None:
+    """Declare a call on a ready Graph; `clear` empties its cache of counts before each run."""
 
-    limits = MAX_CLUSTERED
+    @library.add(task, name, call=call, **options)
+    def prepare(case: Workload) -> Prepared:
+        graph = case.shared("rapidsgraph", case.build)
 
-    def prepare(self, case: ScanCase) -> Callable[[], Frame]:
-        graph, method = case.graph, self.implementation
-        if self.task == "whole":
-            case.clear_graph_cache()
-        else:
-            similarity.neighborhoods(graph)
-            graph.cached(f"common neighbors, {method}", lambda: case.common_neighbors)
-        return partial(rg.scan, graph, epsilon=EPSILON, mu=MU, method=method)
+        def run() -> Any:
+            for key in [key for key in graph._cache if clear and key.startswith(COUNTS)]:
+                del graph._cache[key]
+            return call(graph, case)
 
-    def check(self, case: ScanCase, answer: Frame) -> str | None:
-        if is_same_clustering(answer, case.clustering[0]):
-            return None
-        return "wrong: differs from the verified answer"
-
-
-class SerialScan(ScanAdapter):
-    """GPUSCAN's algorithm 1 on one thread of the CPU, from simple lists."""
-
-    library = "serial"
-
-    def __init__(self, task: str) -> None:
-        super().__init__(task, "algorithm 1", "Numba, one thread of the CPU")
-        if task == "whole":
-            self.max_steps = dict.fromkeys(MAX_CLUSTERED, MAX_SERIAL_STEPS)
-
-    def prepare(self, case: ScanCase) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
-        offsets, neighbors, common_neighbors = case.host_arrays
-        counts = common_neighbors if self.task == "alone" else None
-        return partial(serial_scan, offsets, neighbors, *exact_ratio(EPSILON), MU, counts)
-
-    def check(self, case: ScanCase, answer: tuple[np.ndarray, np.ndarray]) -> str | None:
-        return compare_clusters(*clusters_and_cores(case.clustering[0]), *answer)
+        return run, convert
 
 
-class RapidsgraphBuild(BuildAdapter):
-    """Graph(frame): adjacency by source."""
+for predecessors in (True, False):
+    for task in ("bfs", "sssp"):
+        add_call(task, task, lambda graph, case, task=task, p=predecessors: getattr(rg, task)(
+            graph, case.start, predecessors=p), distances, predecessors=predecessors)  # fmt: skip
 
-    library, implementation = LIBRARY, "by source"
+for task in ("bfs", "sssp"):
 
-    def build(self, case: BuildCase) -> LocalGraph:
-        return case.build()
+    @library.add(task, "layered", predecessors=True, note="of a layered edge list")
+    def layered_search(case: Workload, task: str = task) -> Prepared:
+        return partial(getattr(rg, task), layered_list(case)), distances
 
-    def check(self, case: BuildCase, graph: LocalGraph) -> str | None:
-        names, keys, first_rows = case.expected
-        if case.has_names and not is_equal(case.xp.asarray(graph.vertices["vertex"]), names):
-            return "wrong: vertex names differ"
+
+add_call("components", "connected_components", lambda graph, case: rg.connected_components(graph),
+         lambda answer: column_array(answer, "component"))  # fmt: skip
+add_call("strong components", "connected_components",
+         lambda graph, case: rg.connected_components(graph, strong=True),
+         lambda answer: column_array(answer, "component"))  # fmt: skip
+for task, name in (
+    ("triangle_count", "triangles"),
+    ("clustering_coefficient", "coefficient"),
+    ("core_number", "core"),
+):
+    add_call(task, task, lambda graph, case, task=task: getattr(rg, task)(graph),
+             lambda answer, name=name: column_array(answer, name), clear=True)  # fmt: skip
+add_call("label_propagation", "label_propagation",
+         lambda graph, case: rg.label_propagation(graph, iterations=ITERATIONS),
+         lambda answer: column_array(answer, "label"))  # fmt: skip
+add_call("neighbor_similarity", "neighbor_similarity",
+         lambda graph, case: rg.neighbor_similarity(graph, kind="jaccard"),
+         lambda answer: column_array(answer, "jaccard"), clear=True)  # fmt: skip
+
+for method in ("auto", "gpuscan"):
+    skip = products_below(MAX_COMPARED) if method == "gpuscan" else None
+    add_call("similarity", method,
+             lambda graph, case, m=method: rg.structural_similarity(graph, method=m),
+             lambda answer: column_array(answer, "similarity"), clear=True, skip=skip,
+             gives="similarity")  # fmt: skip
+    add_call("scan", method,
+             lambda graph, case, m=method: rg.scan(graph, epsilon=EPSILON, mu=MU, method=m),
+             lambda answer: answer, clear=True, skip=skip,
+             gives="similarity and clustering")  # fmt: skip
+
+    @library.add("scan", method, skip=skip, gives="clustering alone")
+    def cluster(case: Workload, method: str = method) -> Prepared:
+        graph, options = case.shared("rapidsgraph", case.build), {"epsilon": EPSILON, "mu": MU}
+
+        def run() -> Any:
+            graph.cached(f"{COUNTS}, {method}", lambda: case.common_neighbors)
+            return rg.scan(graph, **options, method=method)
+
+        return run, lambda answer: answer
+
+
+@library.add("scan", "ScanIndex.query", note="build is that of the index", gives="clustering alone")
+def query(case: Workload) -> Prepared:
+    index = case.shared("rapidsgraph, index", lambda: rg.ScanIndex(case.graph))
+    return (lambda: index.query(EPSILON, MU)), lambda answer: answer
+
+
+@library.add("build", "by source", by="source")
+def build(case: BuildCase) -> Prepared:
+    def pack(graph: Any) -> Any:
         csr = graph.csr
-        if problem := compare_arcs(case.xp, row_indices(csr), csr.neighbors, keys):
-            return problem
-        if case.weight is not None and not is_equal(csr.weights, case.weight[first_rows]):
-            return "wrong: weights differ"
-        return None
+        return row_indices(csr).astype(np.int64) << 32 | csr.neighbors
+
+    return case.build, pack
 
 
-class RapidsgraphBuildByDestination(RapidsgraphBuild):
-    """The build of rg.pagerank(frame): adjacency by destination."""
+@library.add("build", "by destination", by="destination", note="vertices are not given")
+def build_by_destination(case: BuildCase) -> Prepared:
+    """Build as rg.pagerank(frame) does; vertices without edges are unknown."""
 
-    implementation, by = "by destination", "destination"
-    note = "vertices are not given"
-    cases = ("in order", "shuffled", "gaps", "far apart")
-
-    def build(self, case: BuildCase) -> LocalGraph:
-        return build_graph(case.frame, layout="csc")
-
-    def check(self, case: BuildCase, graph: LocalGraph) -> str | None:
-        # Vertices without edges are unknown, so an id is an index into the names of the others.
-        xp, csr = case.xp, graph.csc
-        expected_names = xp.unique(xp.concatenate([case.source, case.destination]))
-        names = xp.asarray(graph.vertices["vertex"])
-        if not is_equal(names, expected_names):
-            return "wrong: vertex names differ"
-        sources, destinations = csr.neighbors, row_indices(csr)
+    def pack(graph: Any) -> Any:
+        csc, names = graph.csc, case.xp.asarray(graph.vertices["vertex"])
+        sources, destinations = csc.neighbors, row_indices(csc)
         if not case.has_names:
             sources, destinations = names[sources], names[destinations]
-        return compare_arcs(xp, sources, destinations, case.expected[1], sort=True)
+        return sources.astype(np.int64) << 32 | destinations.astype(np.int64)
 
-
-def pagerank_adapters(
-    methods: Iterable[str] = PAGERANK_METHODS, on_gpu: bool = False
-) -> list[RapidsgraphPageRank]:
-    """Return all methods in both precisions; on a GPU also Kim's launch of Kim's methods."""
-    adapters = [RapidsgraphPageRank(method, p) for p in PRECISIONS for method in methods]
-    if on_gpu:
-        adapters += [
-            RapidsgraphPageRank(method, "single", KIM_LAUNCH) for method in ("edge", "node")
-        ]
-    return adapters
-
-
-def traversal_adapters() -> list[RapidsgraphTraversal]:
-    """Return BFS and SSSP with and without predecessors, and components."""
-    searches = [
-        RapidsgraphTraversal(task, predecessors)
-        for task in ("bfs", "sssp")
-        for predecessors in (True, False)
-    ]
-    return [*searches, RapidsgraphTraversal("components")]
-
-
-def similarity_adapters() -> list[ScanAdapter]:
-    """Return similarities and common neighbors by every method."""
-    kinds = (RapidsgraphSimilarity, RapidsgraphCounts)
-    return [kind(method) for kind in kinds for method in similarity.KERNEL_METHODS]
-
-
-def scan_adapters() -> list[list[ScanAdapter]]:
-    """Return ours and the serial loop, in a list for each of `SCAN_TASKS`."""
-    return [
-        [*(RapidsgraphScan(task, method) for method in similarity.KERNEL_METHODS), SerialScan(task)]
-        for task in SCAN_TASKS
-    ]
-
-
-def build_adapters() -> list[BuildAdapter]:
-    """Return builds by source and by destination."""
-    return [RapidsgraphBuild(), RapidsgraphBuildByDestination()]
+    return (lambda: build_graph(case.frame, layout="csc", directed=case.directed)), pack
