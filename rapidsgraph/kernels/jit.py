@@ -52,18 +52,15 @@ def serial(function: Callable[..., Any], **more_options: Any) -> Any:
     return _compile(function, None, **more_options)
 
 
-def parallel(function: FunctionType, *, optimize_loops: bool = False) -> Any:
+def parallel(function: FunctionType) -> Any:
     """Compile a kernel like `serial`, and run its ``prange`` loops on all threads.
-
-    With `optimize_loops`, loops are optimized before they become part of the kernel. Some kernels
-    run faster then, and others slower.
 
     The source of the kernel is read only if the cache does not have its code. Numba compiles the
     loops itself in versions that `outline` has not been tested with.
     """
     if numba.version_info.short not in TESTED_VERSIONS:
         return serial(function, parallel=True)
-    return _compile(function, lambda *_: outline(function, optimize_loops))
+    return _compile(function, lambda *_: outline(function))
 
 
 def _compile(function: Any, implement: Callable[..., Any] | None, **more_options: Any) -> Any:

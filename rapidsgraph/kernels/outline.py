@@ -28,7 +28,7 @@ INDEX, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 POINTER = INDEX.as_pointer()
 
 
-def outline(function: FunctionType, optimize: bool = False) -> FunctionType:
+def outline(function: FunctionType) -> FunctionType:
     """Return a function whose ``prange`` loops are functions that `parallel_for` calls.
 
     Parameters
@@ -36,8 +36,6 @@ def outline(function: FunctionType, optimize: bool = False) -> FunctionType:
     function : function
         A kernel. Its loops iterate over ``prange(stop)`` or ``prange(start, stop)``, are not nested
         and reduce into arrays only. What a loop assigns is private to an iteration.
-    optimize : bool, default False
-        Whether to optimize a loop by itself, before it becomes part of the kernel.
 
     Returns
     -------
@@ -66,7 +64,6 @@ def outline(function: FunctionType, optimize: bool = False) -> FunctionType:
         body.name: parallel_for(
             _rebind(functions[body.name], function.__globals__),
             [argument.arg in assigned for argument in body.args.args[2:]],
-            optimize,
         )
         for body in outliner.bodies
     }
@@ -134,7 +131,7 @@ def _assigned_names(loop: ast.For) -> set[str]:
     return set().union(*(_names(target, ast.Store) for target in targets))
 
 
-def parallel_for(body: FunctionType, is_local: Sequence[bool], optimize: bool = False) -> Any:
+def parallel_for(body: FunctionType, is_local: Sequence[bool]) -> Any:
     """Return an intrinsic that calls body(first, last, *variables) on all threads.
 
     Its arguments are (start, stop, variables). Iterations are [start, stop) in int64, or [0, stop)
@@ -173,7 +170,7 @@ def parallel_for(body: FunctionType, is_local: Sequence[bool], optimize: bool = 
             struct = cgutils.make_anonymous_struct(
                 builder, [INDEX(0), num_threads, first, last, *items]
             )
-            function = compile_subroutine(context, body, signature, flags, optimize)
+            function = compile_subroutine(context, body, signature, flags)
             task = _define_task(context, builder, function.fndesc, signature, struct.type)
             shared = cgutils.alloca_once_value(builder, struct)
             _run_tasks(builder, task, num_threads, shared)

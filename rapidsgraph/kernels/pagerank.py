@@ -5,8 +5,6 @@ number of threads. Numba counts prange in uint64, and uint64 combined with int64
 hence the casts.
 """
 
-import functools
-
 import numpy as np
 from numba import njit, prange
 
@@ -404,7 +402,7 @@ def _unit_at(cost, whole_rows, slices, row_offsets, slice_offsets):
     return low
 
 
-@functools.partial(parallel, optimize_loops=True)  # an eighth faster
+@parallel
 def iterate(
     num_iterations,
     tolerance,

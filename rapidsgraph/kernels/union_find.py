@@ -1,5 +1,7 @@
 """Connected components by union-find on a CPU: the twins of union_find.cu, which documents them."""
 
+import functools
+
 import numpy as np
 from numba import prange
 
@@ -27,11 +29,17 @@ def link_neighbor(num_vertices, position, offsets, neighbors, parents):
                 join(parents, vertex, neighbors[np.uint64(arc)])
 
 
-@serial
+@functools.partial(serial, forceinline=True)
 def _link_list(vertex, start, stop, arcs, neighbors, parents):
-    for arc in range(start, stop):
+    parent = parents[np.uint64(vertex)]
+    arc = start
+    while arc < stop:
         prefetch(parents, np.uint64(neighbors[np.uint64(min(arc + AHEAD, arcs - 1))]))
-        join(parents, vertex, neighbors[np.uint64(arc)])
+        other = np.uint32(neighbors[np.uint64(arc)])
+        if parents[other] != parent:
+            join(parents, vertex, other)
+            parent = parents[np.uint64(vertex)]
+        arc += 1
 
 
 @parallel
