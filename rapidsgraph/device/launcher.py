@@ -93,7 +93,10 @@ def parallel_region(size: int | None = None) -> Iterator[None]:
         import numba
 
         num_threads = numba.get_num_threads()
-        numba.set_num_threads(1 if size < MIN_PARALLEL_SIZE else num_threads)
+        if size >= MIN_PARALLEL_SIZE or num_threads == 1:
+            yield
+            return
+        numba.set_num_threads(1)
         try:
             yield
         finally:
@@ -266,6 +269,17 @@ def max_shared_bytes() -> int:
     return attributes["MaxSharedMemoryPerBlockOptin"] - STATIC_SHARED_BYTES
 
 
+@functools.cache
+def _find_twin(stem: str, entry: str) -> tuple[Any, list[type | None]]:
+    """Return the CPU twin of an entry, and the Python types of its parameters, None for arrays.
+
+    Numba compiles a kernel for each combination of types: scalars are always int or float.
+    """
+    twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
+    scalars = {"long long": int, "double": float}
+    return twin, [scalars.get(c_type) for c_type, _ in signatures(stem)[entry]]
+
+
 def launch(
     stem: str,
     entry: str,
@@ -304,21 +318,19 @@ def launch(
         If an argument is missing or unexpected, or on a GPU has another element type.
     """
     parameters = signatures(stem)[entry]
-    names = [name for _, name in parameters]
-    if arguments.keys() != set(names):
+    ordered = [arguments[name] for _, name in parameters if name in arguments]
+    if not len(ordered) == len(parameters) == len(arguments):
+        names = [name for _, name in parameters]
         missing = [name for name in names if name not in arguments]
         unexpected = [name for name in arguments if name not in names]
         problems = [f"missing {', '.join(missing)}"] if missing else []
         problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
         raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
-    ordered = [arguments[name] for name in names]
     if "cupy" not in sys.modules or not any(map(is_on_gpu, ordered)):
-        twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
-        # Numba compiles a kernel for each combination of types: scalars are always int or float.
-        scalars = {"long long": int, "double": float}
+        twin, converters = _find_twin(stem, entry)
         converted = [
-            scalars[c_type](argument) if c_type in scalars else argument
-            for (c_type, _), argument in zip(parameters, ordered, strict=True)
+            argument if convert is None else convert(argument)
+            for convert, argument in zip(converters, ordered, strict=True)
         ]
         if isinstance(twin, FunctionType):  # operations of NumPy, on one thread
             twin(*converted)

@@ -268,13 +268,18 @@ def _count_conflicts(is_first: Array, weights: Array) -> int:
     xp, count, before = device.array_module(weights), 0, 0
     size = BLOCK_ARCS // 8  # of a block, for which several arrays of int64 are needed
     for start in range(0, weights.size, size):
-        block = slice(start, start + size)
-        # A run may begin in a block before this one.
-        starts = xp.concatenate([xp.asarray([before]), start + xp.flatnonzero(is_first[block])])
-        rows = xp.flatnonzero(~is_first[block])
-        firsts = starts[rows - xp.arange(rows.size)]  # by the number of runs that begin before
-        count += device.count_nonzero(weights[start + rows] != weights[firsts])
-        before = int(starts[-1])
+        later = start + xp.flatnonzero(~is_first[start : start + size])
+        if not later.size:
+            continue
+        # Consecutive positions belong to one run, which may begin in a block before this one.
+        is_second = xp.ones(later.size, bool)
+        is_second[1:] = later[1:] != later[:-1] + 1
+        starts = later[is_second] - 1
+        if int(starts[0]) < start and not is_first[starts[0]]:
+            starts[0] = before
+        firsts = starts[xp.cumsum(is_second) - 1]
+        count += device.count_nonzero(weights[later] != weights[firsts])
+        before = int(firsts[-1])
     return count
 
 
