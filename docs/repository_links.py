@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 URL = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Homepage"]
-LINK = re.compile(r"(?<!!)(\]\()([^)\s:#]+)(#[^)\s]*)?(?=\))")
+LINK = re.compile(r"(!\[[^\]]*)?(\]\()([^)\s:#]+)(#[^)\s]*)?(?=\))")  # an image begins with !
 # Files of the repository -> pages that include them.
 PAGES = {
     "CHANGELOG.md": "changelog.md",
@@ -29,10 +29,12 @@ def resolve_links(text: str, folder: Path, page: Path) -> str:
     """Return Markdown that was written for a file in `folder`, with links as `page` needs them."""
 
     def resolve(match: re.Match) -> str:
-        opening, target, fragment = match[1], match[2], match[3] or ""
+        image, opening, target, fragment = match[1], match[2], match[3], match[4] or ""
         path = Path(os.path.normpath(folder / target))
         if not path.exists() or not path.is_relative_to(ROOT):
             return match[0]
+        if image:  # Sphinx copies it, also from outside `docs/`
+            return f"{image}{opening}{os.path.relpath(path, page.parent)}"
         name = path.relative_to(ROOT).as_posix()
         if name in PAGES and (DOCS / PAGES[name]).exists():
             path = DOCS / PAGES[name]
