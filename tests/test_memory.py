@@ -1,9 +1,12 @@
 """Memory estimates are upper bounds of peaks, and calls that exceed free memory are rejected."""
 
+import ast
 import functools
 import gc
 import itertools
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -477,3 +480,15 @@ def test_error_message_has_needed_and_free_memory():
     assert str(error).startswith(text)
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.needed, copy.free) == (str(error), error.needed, error.free)
+
+
+def test_algorithms_of_the_undirected_simple_graph_are_listed():
+    """Estimates count its arcs; a name that is missing there would count those of the graph."""
+    folder = Path(run_memory.__file__).parent
+    names = set()
+    for path in folder.glob("*.py"):
+        for function in ast.parse(path.read_text()).body:
+            code = ast.unparse(function)
+            if "undirected_graph(" in code:
+                names |= set(re.findall(r"check_run_memory\(graph, '(\w+)'", code))
+    assert names == run_memory.UNDIRECTED_ALGORITHMS
