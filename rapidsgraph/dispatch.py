@@ -27,15 +27,14 @@ from .algorithms.parameters import FRAME_OPTIONS, Parameters
 from .algorithms.run_memory import Algorithm, MemoryEstimate
 from .distributed import components as distributed_components
 from .distributed import core_number as distributed_core_number
+from .distributed import derived_graph as distributed_derived
 from .distributed import edges as distributed_edges
 from .distributed import label_propagation as distributed_label_propagation
 from .distributed import layered as distributed_layered
 from .distributed import neighbor_similarity as distributed_similarity
-from .distributed import orientation as distributed_orientation
 from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
 from .distributed import shortest_path as distributed_path
-from .distributed import subgraph as distributed_subgraph
 from .distributed import traversal as distributed_traversal
 from .distributed import triangles as distributed_triangles
 from .distributed.graph import DistributedGraph
@@ -83,10 +82,10 @@ register_distributed_graph(
     {
         "edges": distributed_edges.edges,
         "degrees": distributed_edges.degrees,
-        "neighborhood": distributed_subgraph.neighborhood,
-        "reverse": distributed_orientation.reverse,
-        "subgraph": distributed_subgraph.subgraph,
-        "to_undirected": distributed_orientation.to_undirected,
+        "neighborhood": distributed_derived.neighborhood,
+        "reverse": distributed_derived.reverse,
+        "subgraph": distributed_derived.subgraph,
+        "to_undirected": distributed_derived.to_undirected,
     },
 )
 register_distributed_layered(DistributedLayeredStorage, layered_build.build_storage)

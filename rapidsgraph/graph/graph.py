@@ -13,7 +13,7 @@ from .. import frames
 from ..errors import GraphError, VertexNotFoundError, VertexTypeError
 from ..frames import Frame, Vertices
 from ..validation import DEFAULT_WEIGHT, as_list, is_default_weight, suggest_parameters
-from . import degrees, export, orientation, subgraph
+from . import degrees, derived_graph, export
 from .csr import DEFAULT_MULTI_EDGES, MultiEdges
 from .local_graph import (
     BuildReport,
@@ -29,10 +29,10 @@ from .vertex_arguments import find_vertices
 _LOCAL_METHODS: dict[str, Callable[..., Any]] = {
     "edges": export.edges,
     "degrees": degrees.degrees,
-    "neighborhood": subgraph.neighborhood,
-    "reverse": orientation.reverse,
-    "subgraph": subgraph.subgraph,
-    "to_undirected": orientation.to_undirected,
+    "neighborhood": derived_graph.neighborhood,
+    "reverse": derived_graph.reverse,
+    "subgraph": derived_graph.subgraph,
+    "to_undirected": derived_graph.to_undirected,
 }
 # Set by `dispatch`, which is above: the builder of graphs from Dask frames, and their methods.
 _build_distributed: Callable[..., Any] | None = None

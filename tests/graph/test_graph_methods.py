@@ -9,7 +9,7 @@ from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import executor, orientation
+from rapidsgraph.distributed import derived_graph, executor
 from rapidsgraph.graph.graph import _distributed_methods, register_distributed_graph
 from rapidsgraph.graph.local_graph import storage_of
 
@@ -234,4 +234,4 @@ def test_distributed_graphs_have_the_methods_of_local_ones():
     del methods["reverse"]
     with pytest.raises(ValueError, match=r"missing or unknown: \['reverse'\]"):
         register_distributed_graph(pandas.DataFrame, methods)
-    assert _distributed_methods["reverse"] is orientation.reverse
+    assert _distributed_methods["reverse"] is derived_graph.reverse

@@ -1,4 +1,4 @@
-"""Parts of a graph: the subgraph of some vertices, and their neighborhood."""
+"""Graphs that are derived from others: subgraphs, reversed and undirected ones; neighborhoods."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..frames import Frame, Vertices
-from ..validation import check_free_memory, reject
-from .csr import Adjacency, filter_offsets, row_indices, select_rows
-from .local_graph import LocalGraph
+from ..validation import check_choice, check_free_memory, reject
+from .build_memory import csr_build_bytes
+from .csr import MULTI_EDGES, Adjacency, MultiEdges, filter_offsets, row_indices, select_rows
+from .local_graph import LocalGraph, build_from_ids
 from .vertex_arguments import resolve_vertices
 
 BYTES_PER_ARC = 40  # of selected rows: row, position, neighbors and flags
@@ -95,3 +96,32 @@ def _expand(adjacency: Adjacency, frontier: Array, distances: Array, level: int)
     if neighbors.size * MIN_SORT_RATIO < distances.size:  # otherwise a sort takes longer
         return xp.unique(neighbors)
     return xp.flatnonzero(distances == level).astype(xp.int32)
+
+
+def reverse(graph: LocalGraph) -> LocalGraph:
+    """Return the graph of the reversed edges, which shares all arrays; see `Graph.reverse`."""
+    other = {"csr": "csc", "csc": "csr"}
+    layouts = [other[layout] for layout in other if graph.has_layout(layout)]
+    adjacencies = dict(zip(layouts, graph.built, strict=True))
+    return graph.derive(adjacencies, graph.labeling, num_edges=graph.num_edges)
+
+
+def to_undirected(graph: LocalGraph, multi_edges: MultiEdges | None) -> LocalGraph:
+    """Return the undirected graph of the edges of a directed one; see `Graph.to_undirected`."""
+    policy = graph.multi_edges if multi_edges is None else multi_edges
+    check_choice("multi_edges", policy, MULTI_EDGES)
+    adjacency = graph.csr
+    check_free_memory(
+        f"building a graph of {graph.num_arcs:,} edges",
+        csr_build_bytes(
+            graph.num_arcs, graph.num_vertices, weighted=graph.weighted, directed=False,
+            multi_edges=policy, self_loops="keep", xp=graph.xp,
+        ),
+        graph.xp,
+    )  # fmt: skip
+    weights = adjacency.weights if graph.weighted else None
+    coo = [row_indices(adjacency), adjacency.neighbors, weights]
+    undirected = build_from_ids(
+        coo, graph.labeling, directed=False, multi_edges=policy, self_loops=graph.self_loops
+    )
+    return undirected.with_candidates_of(graph)
