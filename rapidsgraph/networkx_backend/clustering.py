@@ -1,4 +1,4 @@
-"""Triangles, clustering and Jaccard coefficients as NetworkX calls them."""
+"""Triangles, clustering, Jaccard coefficients and core numbers as NetworkX calls them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 
 from ..algorithms.similarity import neighborhoods
+from ..api.core_number import core_number as find_core_numbers
 from ..api.neighbor_similarity import neighbor_similarity
 from ..api.triangles import triangle_count
 from ..device import to_host
@@ -99,3 +100,20 @@ def _select(G: ConvertedGraph, values: np.ndarray, nodes: Any) -> Any:
     if nodes in G:
         return by_vertex[G.positions[nodes]]
     return {node: by_vertex[G.positions[node]] for node in nodes if node in G}
+
+
+def core_number(G: ConvertedGraph) -> dict[Any, int]:
+    """Return the core number of each node; see `networkx.core_number`."""
+    if G.has_self_loops:
+        raise nx.NetworkXNotImplemented(
+            "Input graph has self loops which is not permitted; "
+            "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+        )
+    return G.by_node(find_core_numbers(G.unweighted)["core"])
+
+
+def check_core_number(arguments: Mapping[str, Any]) -> str | None:
+    """Return why `core_number` cannot run with these arguments, or None if it can."""
+    if arguments["G"].is_directed():
+        return "both arcs between two nodes of a directed graph count in NetworkX"
+    return None

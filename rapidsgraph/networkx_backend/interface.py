@@ -19,8 +19,10 @@ from .breadth_first import (
 from .clustering import (
     average_clustering,
     check_clustering,
+    check_core_number,
     check_pairs,
     clustering,
+    core_number,
     jaccard_coefficient,
     transitivity,
     triangles,
@@ -36,10 +38,6 @@ from .components import (
     number_weakly_connected_components,
     strongly_connected_components,
     weakly_connected_components,
-)
-from .cores import (
-    check_core_number,
-    core_number,
 )
 from .degrees import (
     check_reciprocity,
