@@ -22,23 +22,25 @@ from .arrays import (
     synchronize,
     to_host,
 )
-from .launcher import (
-    C_TYPES,
+from .cuda_sources import (
     ENTRY_POINT,
     KERNELS,
-    MIN_PARALLEL_SIZE,
-    compile_ahead,
     constant_macros,
     cuda_source,
+    select_entry,
+    signatures,
+)
+from .launcher import (
+    C_TYPES,
+    MIN_PARALLEL_SIZE,
+    compile_ahead,
+    count_nonzero,
     launch,
     max_cooperative_blocks,
     max_shared_bytes,
     parallel_region,
     resident_blocks,
-    select_entry,
-    signatures,
 )
-from .reductions import count_nonzero
 
 __all__ = [
     "C_TYPES",
