@@ -171,8 +171,8 @@ def run_pipe(line):
 
 
 CHECKED = {  # commands of other programs, and what is checked
-    "conda", "dask", "docker", "export", "git", "helm", "kubectl", "make", "pip", "python", "python3",
-    "sudo",
+    "conda", "dask", "docker", "export", "git", "helm", "kubectl", "make", "pip", "python",
+    "python3", "sudo",
 }  # fmt: skip
 
 
