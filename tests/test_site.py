@@ -19,7 +19,6 @@ PAGES = sorted(
     path
     for folder in (ROOT, DOCS, ROOT / "docker", ROOT / "pipelines", ROOT / "rapidsgraph")
     for path in (folder.rglob("*.md") if folder == DOCS else folder.glob("*.md"))
-    if path != ROOT / "README.md"
 )
 ENTRY = re.compile(r"^(?:   |\.\. auto\w+:: )(~?[A-Za-z_][\w.]*)$", re.MULTILINE)
 MODULE = re.compile(r"^\.\. (?:current)?module:: ([\w.]+)$", re.MULTILINE)
