@@ -25,8 +25,8 @@ extensions = [
     "sphinx_design",
 ]
 
-# API reference: one page per public object, from its docstring.
 exclude_patterns = ["_jupyter"]
+# API reference: one page per public object, from its docstring.
 templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"  # types are in the sections of parameters
@@ -53,7 +53,12 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-html_sidebars = {"algorithms": [], "index": []}  # source in two columns needs the width
+# Pages without others below them have no navigation to show in a sidebar.
+SINGLE_PAGES = [
+    "index", "getting_started", "command_line", "deployment", "algorithms", "comparison", "faq",
+    "glossary",
+]  # fmt: skip
+html_sidebars = {page: [] for page in SINGLE_PAGES}
 html_theme_options = {
     "header_links_before_dropdown": 5,
     "navigation_with_keys": False,

@@ -43,7 +43,10 @@ def pagerank(
     launch: tuple[int, int] | None = None,
     memory_limit: int | str | None = None,
 ) -> Frame:
-    """Compute the PageRank of every vertex by power iteration [1]_.
+    """Compute the PageRank of every vertex by power iteration.
+
+    It is the probability of being at the vertex in a random walk over the edges, which starts again
+    at a random vertex with probability 1 - `damping` [1]_.
 
     Parameters
     ----------
