@@ -100,25 +100,6 @@ def compare_values(values: Array, reference: Array, tolerance: float, what: str)
     return f"wrong: {num_wrong} of {reference.size} {what}" if num_wrong else None
 
 
-def compare_counts(values: Array, reference: Array) -> str | None:
-    """Compare integers."""
-    if values.shape != reference.shape:
-        return f"wrong: {values.size} counts for {reference.size}"
-    num_wrong = int((values != reference).sum())
-    return f"wrong: {num_wrong} of {reference.size} counts" if num_wrong else None
-
-
-def compare_similarities(values: Array, reference: Array, precision: str = "double") -> str | None:
-    """Compare similarities within the rounding error of a precision."""
-    if values.shape != reference.shape:
-        return f"wrong: {values.size} values for {reference.size} edges"
-    difference = abs(values - reference)
-    num_wrong = int((~(difference <= SIMILARITY_TOLERANCE[precision])).sum())
-    if not num_wrong:
-        return None
-    return f"wrong: {num_wrong} values, by {float(difference.max()):.2g} at most"
-
-
 def clusters_and_cores(answer: Frame) -> tuple[Array, Array]:
     """Return (cluster or -1, whether it is a core) of the vertices in the order of their ids."""
     roles = answer["role"]
@@ -154,17 +135,6 @@ def compare_clusters(
             f"wrong: {counts[1]} clusters, {counts[0]} in the verified answer, {counts[2]} overlaps"
         )
     return None
-
-
-def compare_arcs(
-    xp: Any, sources: Array, neighbors: Array, keys: Array, sort: bool = False
-) -> str | None:
-    """Compare pairs of ids with the expected pairs, which are packed into int64."""
-    values = (sources.astype(np.int64) << 32) | neighbors.astype(np.int64)
-    values = xp.sort(values) if sort else values
-    if values.shape != keys.shape:
-        return f"wrong: {values.size} arcs instead of {keys.size}"
-    return None if is_equal(values, keys) else "wrong: arcs differ"
 
 
 def is_equal(values: Array, others: Array) -> bool:

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines.benchmarks import timing
-from pipelines.benchmarks.dask_shards import LONG, SHORT, Run, SharedRows, per_iteration
+from pipelines.benchmarks.dask_shards import LONG, SHORT, SharedRows, per_iteration
 
 ROUNDS = 5
 TIMEOUT = 300  # seconds for all records
 
 
-def measure(run: Run, rows: SharedRows, num_gpus: int) -> None:
+def measure(run: Any, rows: SharedRows, num_gpus: int) -> None:
     """Add a record of each task on a number of GPUs; note if cuGraph is not installed."""
     how = "cuGraph, 1 GPU" if num_gpus == 1 else f"cuGraph, {num_gpus} GPUs"
     about = {
@@ -72,9 +72,9 @@ def _measure_rank(
 
     cupy.cuda.set_allocator(rmm_cupy_allocator)
     handle = _create_handle(pylibcugraph, rank, num_gpus, unique_ids)
-    shards = [rows._edges(number, cupy) for number in range(rank, rows.num_shards, num_gpus)]
+    shards = [rows.edges(number, cupy) for number in range(rank, rows.num_shards, num_gpus)]
     source, destination = (cupy.concatenate(each) for each in zip(*shards, strict=True))
-    start = int(rows._edges(0, cupy)[0][0])
+    start = int(rows.edges(0, cupy)[0][0])
     del shards
 
     def clock(call: Callable[[], Any], num_rounds: int = ROUNDS) -> list[float]:

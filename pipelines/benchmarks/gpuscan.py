@@ -18,6 +18,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 
 from pipelines.benchmarks import harness, timing
 from pipelines.benchmarks.graphs import Workload
-from pipelines.benchmarks.harness import GraphSets, Session
+from pipelines.benchmarks.harness import Session
 from pipelines.benchmarks.records import Record, claim_row
 from pipelines.benchmarks.tasks import TASKS
 
@@ -165,24 +166,15 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
     def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--few", action="store_true", help="every third graph of a series")
 
-    options = harness.parse_options(
-        "Time GPUSCAN's tables.", arguments, GraphSets((), (), ()), add_options
-    )
-    effort = options.effort
-    options.effort = replace(effort, rounds=min(3, effort.rounds), build_budget=0.2)
+    options = harness.parse_options(__doc__, arguments, add_options)
+    options.effort = replace(options.effort, rounds=min(3, options.effort.rounds), budget=0.5)
     session = Session("gpuscan", options)
     harness.warm_up([TASKS["scan"]], session)
-    rows: list[Record] = []
     for entry in entries(options.quick, SERIES_STEP if options.few else 1):
-        if options.graphs and entry[0] not in options.graphs.split(","):
-            continue
-        for workload in session.graphs([entry[0]]):
-            failure: Record = {}
-            rows += harness.try_call(failure, lambda: measure(entry, workload, session)) or []  # noqa: B023
-            if failure:
-                session.notes.append(f"{workload.name}: {failure['check']}")
-            session.rows = [*claims(rows), *rows]
-            session.save()
+        if options.graphs is None or entry[0] in options.graphs:
+            for workload in session.graphs([entry[0]]):
+                session.attempt(workload.name, partial(measure, entry, workload, session))
+    session.rows = [*claims(session.rows), *session.rows]
     return session.finish()
 
 

@@ -26,7 +26,8 @@ import numpy as np
 import pandas
 
 import rapidsgraph as rg
-from pipelines.benchmarks import peak_memory, records
+from pipelines.benchmarks import memory as peaks
+from pipelines.benchmarks import records
 from pipelines.benchmarks.records import Record
 from rapidsgraph import memory
 from rapidsgraph.graph import build_memory
@@ -181,7 +182,7 @@ def measure(case: Record, rows: int) -> Record:
         prepare(case, WARM_UP_ROWS, folder)[0]()
         run, known, unknown = prepare(case, rows, folder)
         pyarrow.default_memory_pool().release_unused()
-        peak, result = peak_memory.measure_peak(run)
+        peak, result = peaks.measure_peak(run)
     del result
     figures = {
         "peak_mb": round(peak / 1e6, 1), "estimate_mb": round(known / 1e6, 1),

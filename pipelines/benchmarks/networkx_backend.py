@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 from pipelines.benchmarks import harness, timing
 from pipelines.benchmarks.answers import to_host
 from pipelines.benchmarks.graphs import Workload, with_weights
-from pipelines.benchmarks.harness import GraphSets
+from pipelines.benchmarks.harness import Session
 from pipelines.benchmarks.records import Record
 
-GRAPHS = GraphSets(
-    cpu=("email-Eu-core", "ca-CondMat", "NY"),
-    gpu=("email-Eu-core", "ca-CondMat", "NY"),
-    quick=("karate",),
-)
+GRAPHS = ("email-Eu-core", "ca-CondMat", "NY")
 LIBRARIES = {  # name of the backend: of the library
     "networkx": "NetworkX",
     "rapidsgraph": "rapidsgraph",
@@ -102,14 +98,12 @@ def available(name: str) -> list[str]:
     return [each for each in LIBRARIES if each == "networkx" or name in functions[each]]
 
 
-def measure(
-    workload: Workload, folder: Path | None, clock: timing.Clock, rounds: int, step: harness.Step
-) -> list[Record]:
-    """Return a record per function and library."""
-    g = largest_component(build_graph(with_weights(workload, folder)))
-    rows = []
+def measure(workload: Workload, session: Session) -> Iterator[Record]:
+    """Yield a record per function and library; all take turns."""
+    yield {"table": "graph"} | workload.facts()
+    g = largest_component(build_graph(with_weights(workload, session.options.data)))
+    clock, rounds = session.clock, 1 if session.options.quick else ROUNDS
     for name, arguments in calls(g).items():
-        step(f"{workload.name}: {name}")
         expected = call(name, g, arguments, "networkx", is_first=True)
         table: dict[str, Record] = {}
         jobs: dict[tuple[str, str], Callable[[], float]] = {}
@@ -124,18 +118,14 @@ def measure(
             if "check" in row:
                 continue
             row["check"] = check_result(name, g, result, expected) or "ok"
-            if backend != "networkx":
-                jobs[backend, "first_ms"] = partial(clock.ms, partial(run, is_first=True))
-            jobs[backend, "run_ms"] = partial(clock.ms, partial(run, is_first=False))
+            for column, is_first in (("first_ms", True), ("run_ms", False)):
+                jobs[backend, column] = partial(clock.ms, partial(run, is_first=is_first))
         times = timing.rounds(jobs, rounds, BUDGET, clock)
-        own = times["networkx", "run_ms"]
         for (backend, column), values in times.items():
             table[backend][column] = timing.summary(values)
-            ratio = timing.paired_ratio(own, values)
-            if backend != "networkx":
-                table[backend][column.replace("_ms", "_speedup")] = ratio
-        rows += table.values()
-    return rows
+            ratio = timing.paired_ratio(times["networkx", "run_ms"], values)
+            table[backend][column.replace("_ms", "_speedup")] = ratio
+        yield from table.values()
 
 
 def check_result(name: str, g: Any, result: Any, expected: Any) -> str | None:
@@ -165,25 +155,18 @@ def measure_paths(g: Any, paths: Any, name: str) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Run the benchmark, and return its records."""
-    options = harness.parse_options(__doc__ or "", arguments, GRAPHS)
+    options = harness.parse_options(__doc__, arguments)
     import networkx
 
-    session = harness.Session("networkx-backend", options)
-    rounds = 1 if options.quick else ROUNDS
+    session = Session("networkx-backend", options)
     device = "gpu" if options.on_gpu else "cpu"
     with (
         networkx.config(warnings_to_ignore={"cache"}),
         networkx.config.backends.rapidsgraph(device=device),
-        harness.progress("NetworkX", 13 * len(options.names)) as step,
     ):
-        for workload in session.graphs(options.names):
-            session.rows.append({"table": "graph"} | workload.facts())
-            failure: Record = {}
-            run = partial(measure, workload, session.data, session.clock, rounds, step)
-            session.rows += harness.try_call(failure, run) or []
-            if failure:
-                session.notes.append(f"{workload.name}: {failure['check']}")
-            session.save()
+        names = options.graphs or (("karate",) if options.quick else GRAPHS)
+        for workload in session.graphs(names):
+            session.attempt(workload.name, partial(measure, workload, session))
     return session.finish()
 
 

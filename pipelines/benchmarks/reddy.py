@@ -1,19 +1,25 @@
-"""Time Reddy's table 6.2: 1000 iterations of PageRank, serial and by implementations I, II and III.
+"""Reddy's table 6.2: 1000 iterations of PageRank, serial and by implementations I, II and III.
 
     python pipelines/benchmarks/reddy.py [--device auto|cpu|gpu] [--graphs ego-Facebook,cit-DBLP]
                                          [--quick] [--output FILE] [--data FOLDER]
 
-A run starts on a ready graph and ends with values on the host, in single precision; as in Reddy,
-dangling mass is lost. I is our method node, II contribution. III was only planned there: our
-method warp is similar, and on a GPU reddy_dynamic_parallelism.cu has it as planned, with child
-kernels, and the same sums without them.
+A run starts on a ready graph and ends with values on the host, in single precision; dangling mass
+is lost. I is our method node, II contribution. III was only planned: our method warp is similar,
+and on a GPU reddy.cu has it with child kernels, for all lists or for long ones, and the same sums
+without them. Times of child kernels are scaled from few iterations.
+
+References
+----------
+.. [1] C. S. Reddy, "GPU Programming", B.Tech. project report, Indian Institute of Technology
+   Palakkad, chapters 3 to 7.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,31 +30,29 @@ import numpy as np
 from numba import njit
 
 import rapidsgraph as rg
-from pipelines.benchmarks import harness, reddy_dynamic_parallelism, timing
+from pipelines.benchmarks import harness, timing
 from pipelines.benchmarks.answers import compare_pagerank, to_host
 from pipelines.benchmarks.graphs import SEED, Workload, load
-from pipelines.benchmarks.harness import Effort, GraphSets, Session, Step, ignore_step
-from pipelines.benchmarks.pagerank_papers import (
-    CHILD_PER_LONG_LIST,
-    CHILD_PER_VERTEX,
-    DAMPING,
-    NO_CHILDREN,
-    REDDY_SECONDS,
-    pagerank_formula,
-    reddy_claims,
-)
-from pipelines.benchmarks.records import Record
-from pipelines.benchmarks.reddy_dynamic_parallelism import WarpSums
-from pipelines.benchmarks.tasks import MAX_DISTANCE
-from pipelines.benchmarks.timing import Clock
-from rapidsgraph.graph.local_graph import LocalGraph
+from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.records import Record, claim_row
+from pipelines.benchmarks.tasks import DAMPING, MAX_DISTANCE, pagerank_after
 
-ITERATIONS, QUICK_ITERATIONS = 1000, 50
+ITERATIONS, QUICK_ITERATIONS, CHILD_ITERATIONS = 1000, 50, 20
 CONVERGED = 300  # iterations after which values in double precision are constant: 0.85^300 = 7e-22
-MIN_CHILD_ITERATIONS, CHILD_BUDGET_MS = 20, 700  # of child kernels
 LONG_LIST = 32  # neighbors; a child kernel cannot pay for fewer
-ROUNDS, BUDGET = 10, 0.7  # Reddy's rounds; seconds for all of them
-GRAPHS = GraphSets(cpu=tuple(REDDY_SECONDS), gpu=tuple(REDDY_SECONDS), quick=("rmat8", "karate"))
+PARENT_THREADS, VERTEX_THREADS = 256, 64  # of a block, with and without child kernels
+PENDING_LAUNCHES = 0x04  # cudaLimitDevRuntimePendingLaunchCount
+SECONDS = {  # of 1000 iterations on an RTX 2080 Ti
+    "ego-Facebook": {"serial": 0.657086, "I": 0.200191, "II": 0.161187},
+    "cit-DBLP": {"serial": 0.689932, "I": 0.200105, "II": 0.160348},
+}
+CHILDREN, LONG_CHILDREN = "III, a child kernel a vertex", "III, child kernels for long lists"
+NO_CHILDREN = "III, without child kernels"
+METHODS = {"I": "node", "II": "contribution", "III": "warp", "auto": "auto"}
+CLAIMS = (("I is faster than serial, 3.28 to 3.45 times", "serial", "I"),
+          ("II is faster than I, 1.24 to 1.25 times", "I", "II"),
+          ("III, as planned, is faster than II", "II", CHILDREN),
+          ("III without child kernels is faster than II", "II", NO_CHILDREN))  # fmt: skip
 
 
 @njit
@@ -69,235 +73,145 @@ def serial_pagerank(offsets, neighbors, degrees, damping, iterations):
     return values
 
 
-@dataclass(frozen=True)
-class Implementation:
-    """A row of the table."""
-
-    name: str
-    method: str
-    note: str = ""
-
-    def prepare(self, workload: Workload) -> Any:
-        """Return the argument of `run`."""
-        raise NotImplementedError
-
-    def run(self, state: Any, iterations: int) -> np.ndarray:
-        """Return the values after some iterations, by vertex id."""
-        raise NotImplementedError
-
-    def about(self, workload: Workload) -> Record:
-        """Return the columns of a record that describe it, with Reddy's figures."""
-        row: Record = {"implementation": self.name, "kind": self.method, "note": self.note}
-        seconds = REDDY_SECONDS.get(workload.name, {})
-        if self.name in seconds:
-            row["paper_ms"] = round(1e3 * seconds[self.name], 3)
-            row["paper_by_serial"] = float(f"{seconds['serial'] / seconds[self.name]:.3g}")
-        return row
-
-    def choose_iterations(self, state: Any, max_iterations: int, clock: Clock) -> int:
-        """Return how many iterations to time."""
-        return max_iterations
-
-    def facts(self, state: Any) -> Record:
-        """Return further columns of the record."""
-        return {}
+def prepare_serial(workload: Workload) -> Callable[[int], Any]:
+    """Return the function that runs listing 3.1 for some iterations."""
+    csc = workload.graph.csc
+    neighbors = to_host(csc.neighbors)
+    degrees = np.bincount(neighbors, minlength=workload.vertices).astype(np.int32)
+    return partial(serial_pagerank, to_host(csc.offsets), neighbors, degrees, np.float32(DAMPING))
 
 
-class Serial(Implementation):
-    """Reddy's listing 3.1, on the host."""
+def prepare_method(method: str, workload: Workload) -> Callable[[int], Any]:
+    """Return the function that runs a method of ours."""
 
-    def prepare(self, workload: Workload) -> Any:
-        csc = workload.graph.csc
-        neighbors = to_host(csc.neighbors)
-        degrees = np.bincount(neighbors, minlength=workload.vertices)
-        return to_host(csc.offsets), neighbors, degrees.astype(np.int32)
-
-    def run(self, state: Any, iterations: int) -> np.ndarray:
-        return serial_pagerank(*state, np.float32(DAMPING), iterations)
-
-
-class Method(Implementation):
-    """A method of rapidsgraph."""
-
-    def prepare(self, workload: Workload) -> LocalGraph:
-        graph = workload.build()
-        self.run(graph, 1)  # builds lists by destination, and a layout if the method has one
-        return graph
-
-    def run(self, state: LocalGraph, iterations: int) -> np.ndarray:
+    def run(iterations: int) -> np.ndarray:
         result = rg.pagerank(
-            state, damping=DAMPING, tolerance=0, max_iterations=iterations, dangling="drop",
-            method=self.method, precision="single", progress=False,
+            workload.graph, damping=DAMPING, tolerance=0, max_iterations=iterations,
+            dangling="drop", method=method, precision="single", progress=False,
         )  # fmt: skip
         return to_host(result["pagerank"])
 
-
-class BlockSums(Implementation):
-    """Sums by warps without child kernels, one block per vertex."""
-
-    def prepare(self, workload: Workload) -> WarpSums:
-        kernel = reddy_dynamic_parallelism.block_kernel()
-        return WarpSums(workload.graph, kernel, DAMPING)
-
-    def run(self, state: WarpSums, iterations: int) -> np.ndarray:
-        return to_host(state.iterate(iterations))
+    run(1)  # builds lists by destination, and a layout if the method has one
+    return run
 
 
-@dataclass(frozen=True)
-class ChildSums(BlockSums):
-    """The same in child kernels, for lists of more than `max_inline` neighbors."""
+@functools.cache
+def compile_kernel(entry: str) -> Any:
+    """Compile a kernel of reddy.cu; child kernels need relocatable code, which nvcc links."""
+    import cupy
 
-    max_inline: int = 0
-
-    def prepare(self, workload: Workload) -> WarpSums:
-        compiler = reddy_dynamic_parallelism.working_compiler()
-        kernel = reddy_dynamic_parallelism.child_kernel(compiler)
-        reddy_dynamic_parallelism.allow_pending_launches(workload.vertices)
-        return WarpSums(workload.graph, kernel, DAMPING, self.max_inline)
-
-    def run(self, state: WarpSums, iterations: int) -> np.ndarray:
-        values = to_host(state.iterate(iterations))
-        state.check_launches()
-        return values
-
-    def choose_iterations(self, state: WarpSums, max_iterations: int, clock: Clock) -> int:
-        """Return as many iterations as fit into the budget: each takes the same time."""
-        self.run(state, 2)
-        elapsed = clock.ms(lambda: self.run(state, MIN_CHILD_ITERATIONS)) / MIN_CHILD_ITERATIONS
-        return int(min(max_iterations, max(MIN_CHILD_ITERATIONS, CHILD_BUDGET_MS / elapsed)))
-
-    def facts(self, state: WarpSums) -> Record:
-        lengths = state.xp.diff(state.offsets)
-        compiler = reddy_dynamic_parallelism.working_compiler()
-        return {"children": int((lengths > self.max_inline).sum()), "compiler": compiler}
+    code = Path(__file__).with_suffix(".cu").read_text()
+    if entry == "sum_in_blocks":
+        return cupy.RawModule(code=code, options=("-std=c++17",)).get_function(entry)
+    options = ("-std=c++17", "-DCHILD_KERNELS", "-dc")
+    module = cupy.RawModule(code=code, options=options, backend="nvcc")
+    return module.get_function(entry)
 
 
-def implementations(on_gpu: bool) -> list[Implementation]:
-    """Return the rows of the table; only a GPU has child kernels."""
-    rows: list[Implementation] = [
-        Serial("serial", "listing 3.1", "one thread of the CPU"),
-        Method("I", "node"),
-        Method("II", "contribution"),
-        Method("III", "warp", "without child kernels"),
-    ]
+def prepare_sums(
+    max_inline: int | None, workload: Workload, kernel: Callable[..., None] | None = None
+) -> Callable[[int], Any]:
+    """Return the function that runs sums by warps; lists beyond `max_inline` have child kernels."""
+    graph, xp = workload.graph, workload.xp
+    csc, vertices = graph.csc, graph.num_vertices
+    kernel = kernel or compile_kernel("sum_in_blocks" if max_inline is None else "sum_in_children")
+    degrees = xp.bincount(csc.neighbors, minlength=vertices)
+    out_weights = xp.maximum(degrees, 1).astype(np.float32)
+    lists = (
+        xp.ascontiguousarray(csc.offsets, dtype=np.int64),
+        xp.ascontiguousarray(csc.neighbors, dtype=np.int32), out_weights,
+        np.float64(DAMPING), np.float64((1 - DAMPING) / vertices),
+    )  # fmt: skip
+    failures = xp.zeros(2, np.int32)
+    if max_inline is not None and xp is not np:
+        runtime = xp.cuda.runtime
+        if runtime.deviceGetLimit(PENDING_LAUNCHES) < vertices:
+            runtime.deviceSetLimit(PENDING_LAUNCHES, vertices)
+
+    def run(iterations: int) -> np.ndarray:
+        buffers, values = xp.empty((2, vertices), np.float32), xp.empty(vertices, np.float32)
+        buffers[0] = 1 / vertices / out_weights
+        for iteration in range(iterations):
+            now, following = iteration % 2, 1 - iteration % 2
+            arrays = (*lists, buffers[now], buffers[following], values)
+            if max_inline is None:
+                kernel((vertices,), (VERTEX_THREADS,), (np.int64(vertices), *arrays))
+                continue
+            blocks, sizes = -(-vertices // PARENT_THREADS), (vertices, max_inline)
+            arguments = (*map(np.int64, sizes), *arrays, failures)
+            kernel((blocks,), (PARENT_THREADS,), arguments)
+        if count := int(failures[0]):
+            raise RuntimeError(f"{count} launches were refused, CUDA error {int(failures[1])}")
+        return to_host(values)
+
+    return run
+
+
+def implementations(on_gpu: bool) -> dict[str, Callable[[Workload], Callable[[int], Any]]]:
+    """Return the functions that prepare each row of the table; only a GPU has child kernels."""
+    rows: dict[str, Callable[[Workload], Callable[[int], Any]]] = {"serial": prepare_serial}
+    rows |= {name: partial(prepare_method, method) for name, method in METHODS.items()}
     if on_gpu:
-        note = f"{reddy_dynamic_parallelism.VERTEX_THREADS} threads for each vertex"
-        rows += [
-            ChildSums(
-                CHILD_PER_VERTEX, "child kernels", "as planned, for every list that is not empty"
-            ),
-            ChildSums(
-                CHILD_PER_LONG_LIST, "child kernels", f"for lists beyond {LONG_LIST}", LONG_LIST
-            ),
-            BlockSums(NO_CHILDREN, "the same sums", note),
-        ]
-    return [*rows, Method("auto", "auto", "ours, not Reddy's")]
+        sums = {NO_CHILDREN: None, CHILDREN: 0, LONG_CHILDREN: LONG_LIST}
+        rows |= {name: partial(prepare_sums, max_inline) for name, max_inline in sums.items()}
+    return rows
 
 
-class FormulaCache:
-    """Reference values of a workload by number of iterations, computed on first use."""
+def measure(workload: Workload, session: Session, iterations: int) -> Iterator[Record]:
+    """Yield a record for each implementation: checked by formula (1), then timed in turns."""
+    contenders = []
 
-    def __init__(self, workload: Workload) -> None:
-        self.workload = workload
-        self._values: dict[int, np.ndarray] = {}
+    def prepare(name: str, prepare: Callable, row: Record) -> harness.Job | None:
+        run, count = prepare(workload), iterations
+        if "child kernel" in name and name != NO_CHILDREN:
+            count = min(iterations, CHILD_ITERATIONS)
+            row["note"] = f"{iterations} extrapolated from {count}"
+        expected = to_host(pagerank_after(workload, min(count, CONVERGED), dangling=False))
 
-    def after(self, iterations: int) -> np.ndarray:
-        """Return the values after some iterations."""
-        count, workload = min(iterations, CONVERGED), self.workload
-        if count not in self._values:
-            values = pagerank_formula(workload.xp, workload.vertices, *workload.arcs, count)
-            self._values[count] = to_host(values)
-        return self._values[count]
+        def check(values: np.ndarray) -> str | None:
+            return compare_pagerank(values, expected, MAX_DISTANCE["single"], "formula (1)")
 
+        job = harness.checked(lambda: run(count), check, session, row)
+        return job and (lambda: job() * iterations / count)
 
-def measure(
-    workload: Workload,
-    contenders: Sequence[Implementation],
-    effort: Effort,
-    clock: Clock,
-    max_iterations: int = ITERATIONS,
-    step: Step = ignore_step,
-) -> list[Record]:
-    """Return a record for each implementation: checked, then timed in turns."""
-    references = FormulaCache(workload)
-    rows: dict[Implementation, Record] = {}
-    jobs: dict[Implementation, Callable[[], float]] = {}
-    for implementation in contenders:
-        step(f"{workload.name}: {implementation.name}")
+    for name, function in implementations(session.on_gpu).items():
+        seconds = SECONDS.get(workload.name, {})
         row: Record = {"table": "Reddy", "graph": workload.name, "vertices": workload.vertices}
-        row |= {"edges": int(workload.rows)} | implementation.about(workload)
-        rows[implementation] = row
-        prepare = partial(
-            prepare_job, implementation, workload, references, row, clock, max_iterations
-        )
-        if job := harness.try_call(row, prepare):
-            jobs[implementation] = job
-    step(f"{workload.name}: taking turns")
-    times = timing.rounds(jobs, effort.rounds, effort.build_budget, clock)
-    by_name = {implementation.name: own_times for implementation, own_times in times.items()}
-    for implementation, own_times in times.items():
-        row = rows[implementation]
-        row["thousand_ms"] = timing.summary(own_times)
-        if implementation.name != "serial" and "serial" in by_name:
-            row["by_serial"] = timing.paired_ratio(by_name["serial"], own_times)
-        if implementation.name != "auto" and "auto" in by_name:
-            row["by_auto"] = timing.paired_ratio(own_times, by_name["auto"])
-    return list(rows.values())
+        row |= {"edges": int(workload.rows), "implementation": name, "kind": METHODS.get(name)}
+        if name in seconds:
+            row["paper_ms"] = round(1e3 * seconds[name], 3)
+            row["paper_by_serial"] = float(f"{seconds['serial'] / seconds[name]:.3g}")
+        contenders.append((row, partial(prepare, name, function)))
+    measured = harness.take_turns(contenders, session, "thousand_ms")
+    times = {row["implementation"]: values for row, values in measured}
+    for row, values in measured:
+        if values and row["implementation"] != "serial":
+            row["by_serial"] = timing.paired_ratio(times["serial"], values)
+        yield row
 
 
-def prepare_job(
-    implementation: Implementation,
-    workload: Workload,
-    references: FormulaCache,
-    row: Record,
-    clock: Clock,
-    max_iterations: int,
-) -> Callable[[], float] | None:
-    """Check an implementation; return the job that gives the milliseconds of `max_iterations`."""
-    build_ms, state = clock.timed(lambda: implementation.prepare(workload))
-    iterations = implementation.choose_iterations(state, max_iterations, clock)
-    values, expected = implementation.run(state, iterations), references.after(iterations)
-    problem = compare_pagerank(values, expected, MAX_DISTANCE["single"], "formula (1)")
-    row["check"] = problem or "ok"
-    if problem:
-        return None
-    if isinstance(implementation, Method):
-        row["build_ms"] = timing.summary([build_ms])
-    row |= implementation.facts(state)
-    if iterations < max_iterations:
-        remark = f"{max_iterations} extrapolated from {iterations}"
-        row["note"] = f"{row['note']}; {remark}" if row["note"] else remark
-    scale = max_iterations / iterations
-    return lambda: clock.ms(lambda: implementation.run(state, iterations)) * scale
+def claims(rows: Sequence[Record]) -> Iterator[Record]:
+    """Yield a sentence on each step from one implementation to the next."""
+    times = {(row["graph"], row["implementation"]): row["thousand_ms"]["median"]
+             for row in rows if "thousand_ms" in row}  # fmt: skip
+    for text, slow, fast in CLAIMS:
+        graphs = dict.fromkeys(graph for graph, name in times if name == fast)
+        ratios = [times[g, slow] / times[g, fast] for g in graphs if (g, slow) in times]
+        if ratios:
+            yield claim_row("Reddy", text, ratios)
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Run the benchmark, and return its records."""
-    options = harness.parse_options("Time Reddy's table 6.2.", arguments, GRAPHS)
+    options = harness.parse_options(__doc__, arguments)
     iterations = QUICK_ITERATIONS if options.quick else ITERATIONS
+    options.effort = replace(options.effort, rounds=10, budget=0.7)
     session = Session("reddy", options, seed=SEED, precision="single", iterations=iterations)
-    contenders = implementations(options.on_gpu)
-    if not options.on_gpu:
-        session.notes.append("III with child kernels is left out: only a GPU has them")
-    machine = session.start["machine"]
-    where = f"{machine['cores']} cores ({machine['cpu']})"
-    where = f"{machine['gpu']} and {where}" if options.on_gpu else where
-    rounds = options.effort.rounds if options.quick else ROUNDS
-    effort = replace(options.effort, rounds=rounds, build_budget=BUDGET)
-    all_rows: list[Record] = []
-    with harness.progress("Reddy", len(options.names) * (len(contenders) + 1) + 1) as step:
-        step("warming up")
-        measure(load("rmat6", session.xp), contenders, harness.QUICK, session.clock, 2)
-        for workload in session.graphs(options.names):
-            failure: Record = {}
-            run = partial(measure, workload, contenders, effort, session.clock, iterations, step)
-            if rows := harness.try_call(failure, run):
-                all_rows += rows
-                session.rows = [*all_rows, *reddy_claims(all_rows, where)]
-                session.save()
-            else:
-                text = f"{workload.name}: nothing was measured, {failure['check']}"
-                session.notes.append(text)
+    list(measure(load("rmat6", session.xp), session, 2))  # compiles
+    default = ("rmat8", "karate") if options.quick else tuple(SECONDS)
+    for workload in session.graphs(options.graphs or default):
+        session.attempt(workload.name, partial(measure, workload, session, iterations))
+    session.rows = [*claims(session.rows), *session.rows]
     return session.finish()
 
 

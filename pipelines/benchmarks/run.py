@@ -20,14 +20,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 from pipelines.benchmarks import harness, performance, records
-from pipelines.benchmarks.adapters import missing_libraries
-from pipelines.benchmarks.harness import GraphSets, Session
+from pipelines.benchmarks.adapters import CPU_PEERS, GPU_PEERS, missing_libraries
+from pipelines.benchmarks.harness import Session
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.tasks import QUICK_GRAPHS, SHORT_GRAPHS, SUITES, TASKS
 
 COMMANDS = ("kim", "reddy", "gpuscan", "layers", "scaling", "frames", "cluster", "networkx_backend")
 
-Selection = dict[tuple[str, str], list[tuple[str, str | None]]]  # suite, task: graphs, library
+LIBRARIES = ("rapidsgraph", "serial", *CPU_PEERS, *GPU_PEERS)
 
 
 def select(names: Sequence[str]) -> tuple[dict[str, dict[str, list[str]]], list[str], set[str]]:
@@ -45,8 +45,8 @@ def select(names: Sequence[str]) -> tuple[dict[str, dict[str, list[str]]], list[
             known = ", ".join(dict.fromkeys([*SUITES, *TASKS, *COMMANDS]))
             raise ValueError(f"unknown benchmark {name!r}; known are {known}")
         if library not in ("", "*"):
-            if library not in harness.LIBRARIES:
-                known = ", ".join(harness.LIBRARIES)
+            if library not in LIBRARIES:
+                known = ", ".join(LIBRARIES)
                 raise ValueError(f"{name!r}: unknown library; known are {known}")
             libraries |= {"rapidsgraph", library}
         for each in tasks:
@@ -62,14 +62,14 @@ def run_suite(suite: str, tasks: dict[str, list[str]], options: argparse.Namespa
     chosen = [TASKS[name] for name in tasks]
     print(f"{suite}: warming up", file=sys.stderr, flush=True)
     harness.warm_up(chosen, session)
-    session.measure_copy_rate(options.effort)
+    session.measure_copy_rate()
     graphs_of: dict[str, list[str]] = {}
     for task in chosen:
         default = task.gpu if session.on_gpu else task.cpu
         if not options.full:
             default = tuple(name for name in default if name in SHORT_GRAPHS)
         default = QUICK_GRAPHS if options.quick else default
-        named = options.graphs.split(",") if options.graphs else tasks[task.name]
+        named = options.graphs or tasks[task.name]
         for graph in named or default:
             graphs_of.setdefault(graph, []).append(task.name)
     for workload in session.graphs(graphs_of):
@@ -103,8 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument("--list", action="store_true", help="print names, missing libraries")
         parser.add_argument("--full", action="store_true", help="all graphs: takes longer")
 
-    description = (__doc__ or "").splitlines()[0]
-    options = harness.parse_options(description, arguments, GraphSets((), (), ()), add_options)
+    options = harness.parse_options(__doc__, arguments, add_options)
     if options.list:
         for suite, tasks in SUITES.items():
             for task in tasks:

@@ -17,7 +17,7 @@ import numpy as np
 
 import rapidsgraph as rg
 from pipelines.benchmarks.answers import result_arrays
-from pipelines.benchmarks.layered_streaming import CALLS, memory_limit, open_store
+from pipelines.benchmarks.layers import CALLS, memory_limit, open_store
 from rapidsgraph import device, generate
 from rapidsgraph.algorithms import similarity, triangles
 from rapidsgraph.algorithms.neighbor_similarity import KINDS, Kind

@@ -91,11 +91,6 @@ class Clock:
         return times
 
 
-def roofline_ms(clock: Clock, nbytes: int) -> dict[str, float]:
-    """Return the column ``floor_ms``: the time of moving `nbytes` at the measured copy rate."""
-    return {"floor_ms": float(f"{nbytes / clock.rate * 1e3:.4g}")} if clock.rate else {}
-
-
 def transfers(clock: Clock, columns: Iterable[Any], size: int, *dtypes: Any) -> dict[str, Summary]:
     """Time copying columns to the device, and result columns back; nothing on a CPU.
 

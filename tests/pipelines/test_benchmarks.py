@@ -14,7 +14,6 @@ import rapidsgraph as rg
 from pipelines.benchmarks import (
     adapters,
     answers,
-    gpuscan,
     graphs,
     harness,
     performance,
@@ -51,9 +50,7 @@ def small_graph(directed=True):
 
 
 def session(*arguments):
-    options = harness.parse_options(
-        "", ["--device", "cpu", "--quick", *arguments], harness.GraphSets((), (), ())
-    )
+    options = harness.parse_options("a test", ["--device", "cpu", "--quick", *arguments])
     test = harness.Session("test", options)
     test.measure_peak = lambda function: (None, function())  # it collects garbage each time
     return test
@@ -353,19 +350,6 @@ def test_a_real_run(tmp_path, capsys):
     assert "the figures mean nothing" in capsys.readouterr().out
     assert run.main(["--list", "--device", "cpu"]) == 0
     assert "structure: core_number on rmat18u" in capsys.readouterr().out
-
-
-def test_gpuscan_beside_serial_scan(tmp_path):
-    path = tmp_path / "a.jsonl"
-    rows = gpuscan.main(
-        ["--device", "cpu", "--quick", "--graphs", "rmat10u-3", "--output", str(path)]
-    )
-    assert rows == records.read(path)
-    papers = [row for row in rows if row["table"] == "papers"]
-    assert {row["check"] for row in papers} == {"ok"}
-    assert {row["of_table"] for row in papers} == {1, 2}
-    assert any("speedup" in row and row["paper_speedup"] == 13.8 for row in papers)
-    assert sum("claim" in row for row in rows) == 4
 
 
 # What follows from records

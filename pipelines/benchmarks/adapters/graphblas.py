@@ -236,7 +236,7 @@ def neighbor_similarity(case: Workload) -> Prepared:
     return run, lambda answer: case.by_edge(*answer)
 
 
-@library.add("core_number", "peeling by products")
+@library.add("core_number", "peeling by products", skip=products_below(10**9))
 def core_number(case: Workload) -> Prepared:
     matrix, size = simple_matrix(case), case.vertices
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pipelines.benchmarks.timing import Clock
 
-STATUS = Path("/proc/self/status")
-RESET = Path("/proc/self/clear_refs")  # writing 5 resets the peak to the current resident set
+STATUS = Path("/proc/self/status")  # of Linux
 POOL_BYTES = 8 << 30
 RMM_POOL, CUPY_POOL = "RMM pool", "CuPy pool"
 
@@ -24,21 +25,49 @@ def resident_bytes(key: str = "VmRSS") -> int:
     return int(line.split()[1]) * 1024
 
 
-def measure_peak(function: Callable[[], Any]) -> tuple[int, Any]:
-    """Return (bytes at the peak above those before, the result of the function), on a CPU."""
+def reset_peak() -> int:
+    """Reset the peak of the resident set, and return the bytes that are resident."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return resident_bytes()
+
+
+def measure_peak(
+    function: Callable[[], Any], clock: Clock | None = None, allocator: str | None = None
+) -> tuple[int | None, Any]:
+    """Return (bytes at the peak above those before or None if unknown, result of the function)."""
+    if clock is not None and clock.xp is not np:
+        return measure_device_peak(function, clock, allocator)
+    if not STATUS.exists():
+        return None, function()
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # or free heap memory would serve the function unnoticed
-    RESET.write_text("5")
-    baseline = resident_bytes()
+    baseline = reset_peak()
     result = function()
     return resident_bytes("VmHWM") - baseline, result
 
 
-def use_rmm_pool(notes: list[str]) -> str:
-    """Use one RMM pool for CuPy and RAPIDS, as usual with cuDF.
+def measure_device_peak(
+    function: Callable[[], Any], clock: Clock, allocator: str | None
+) -> tuple[int, Any]:
+    """Return the same for device memory."""
+    clock.synchronize()
+    if allocator == RMM_POOL:
+        from rmm import statistics
 
-    Returns the name of the pool in use: CuPy's own where RMM is missing.
-    """
+        with statistics.statistics():
+            result = function()
+            clock.synchronize()
+            return int(statistics.get_statistics().peak_bytes), result
+    pool = clock.xp.get_default_memory_pool()
+    pool.free_all_blocks()
+    baseline = pool.total_bytes()
+    result = function()
+    clock.synchronize()
+    return int(pool.total_bytes() - baseline), result
+
+
+def use_rmm_pool(notes: list[str]) -> str:
+    """Use one RMM pool for CuPy and RAPIDS, as usual with cuDF, or CuPy's own without RMM."""
     # Import it before CuPy loads CUDA libraries that may be too old for cuGraph.
     with contextlib.suppress(Exception):
         importlib.import_module("pylibcugraph")
@@ -54,25 +83,3 @@ def use_rmm_pool(notes: list[str]) -> str:
         notes.append(f"RMM's pool could not be set up ({error}); CuPy's own pool is used")
         return CUPY_POOL
     return RMM_POOL
-
-
-def measure_device_peak(
-    clock: Clock, function: Callable[[], Any], allocator: str | None
-) -> tuple[int, Any]:
-    """Return (peak of device memory above what was allocated before, result of the function)."""
-    clock.synchronize()
-    if allocator == RMM_POOL:
-        from rmm import statistics
-
-        with statistics.statistics():
-            result = function()
-            clock.synchronize()
-            peak = statistics.get_statistics().peak_bytes
-    else:
-        pool = clock.xp.get_default_memory_pool()
-        pool.free_all_blocks()
-        baseline = pool.total_bytes()
-        result = function()
-        clock.synchronize()
-        peak = pool.total_bytes() - baseline
-    return int(peak), result
