@@ -297,8 +297,10 @@ def _is_first_of_run(adjacency: Adjacency) -> Array:
 
 def _filter(keep: Array, offsets: Array, neighbors: Array) -> tuple[Array, Array]:
     """Return the offsets and the neighbors of the arcs that `keep` marks."""
-    num_before = _count_before(keep)
-    new_neighbors = device.array_module(keep).empty(int(num_before[-1]), neighbors.dtype)
+    num_before, xp = _count_before(keep), device.array_module(keep)
+    if xp is np:  # the twin of the kernel would copy them once more
+        return _filter_offsets(num_before, offsets), neighbors[keep]
+    new_neighbors = xp.empty(int(num_before[-1]), neighbors.dtype)
     device.launch(
         "build", "filter_neighbors", size=keep.size,
         num_arcs=keep.size, keep=keep, num_before=num_before, neighbors=neighbors,

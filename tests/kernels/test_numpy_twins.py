@@ -87,3 +87,20 @@ def test_count_of_values_other_than_zero(xp, seed, dtype):
         num_values=values.size, values=xp.asarray(values), count=count,
     )  # fmt: skip
     assert int(count[0]) == 3 + sum(1 for value in values if value)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_marked_neighbors_are_copied(xp, seed):
+    random = np.random.default_rng(seed)
+    neighbors = random.integers(0, 100, 200).astype(np.int32)
+    keep = random.random(neighbors.size) < 0.5
+    num_before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int32)
+    kept = xp.empty(np.count_nonzero(keep), xp.int32)
+    device.launch(
+        "build", "filter_neighbors", size=keep.size,
+        num_arcs=keep.size, keep=xp.asarray(keep), num_before=xp.asarray(num_before),
+        neighbors=xp.asarray(neighbors), new_neighbors=kept,
+    )  # fmt: skip
+    assert device.to_host(kept).tolist() == [
+        neighbor for neighbor, is_kept in zip(neighbors, keep, strict=True) if is_kept
+    ]
