@@ -16,7 +16,7 @@ ROWS_PER_FETCH = 16  # rows that a thread fetches at a time
 AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
 MAX_COUNTERS = 2**16  # vertices that every thread has counters for
 VERTEX_BITS = np.int32(0x7FFFFFFF)  # of a neighbor whose sign is its flag
-ONE, LOW_SIX = np.uint64(1), np.uint64(63)
+ONE, LOW_SIX, BIT = np.uint64(1), np.uint64(63), np.int64(1)
 
 
 @serial
@@ -84,6 +84,22 @@ def list_neighbors(
                     index += 1
 
 
+@serial
+def _sort(start, stop, values):
+    """Sort values[start:stop] by Shell's method; NumPy's quicksort would take 0.7 s to compile."""
+    gap = stop - start
+    while gap > 1:
+        gap = max(gap * 4 // 9, 1)
+        i = start + gap
+        while i < stop:
+            value, j = values[np.uint64(i)], i
+            while j >= start + gap and values[np.uint64(j - gap)] > value:
+                values[np.uint64(j)] = values[np.uint64(j - gap)]
+                j -= gap
+            values[np.uint64(j)] = value
+            i += 1
+
+
 @parallel
 def relabel(
     num_vertices, has_flags, offsets, neighbors, ranks, new_offsets, upper_stops, new_neighbors
@@ -113,20 +129,19 @@ def relabel(
                     reverse -= 1
                     new_neighbors[np.uint64(reverse)] = entry
             upper_stops[rank] = index
-            if index - first > 1:
-                new_neighbors[first:index].sort()
+            _sort(first, index, new_neighbors)
 
 
 @serial
 def _is_marked(vertex, bits):
     vertex = np.uint64(vertex)
-    return np.int64((bits[vertex >> np.uint64(6)] >> (vertex & LOW_SIX)) & ONE)
+    return (bits[vertex >> np.uint64(6)] >> (vertex & LOW_SIX)) & BIT
 
 
 @serial
 def _mark(vertex, bits):
     vertex = np.uint64(vertex)
-    bits[vertex >> np.uint64(6)] |= ONE << (vertex & LOW_SIX)
+    bits[vertex >> np.uint64(6)] |= BIT << (vertex & LOW_SIX)
 
 
 @serial
@@ -227,6 +242,12 @@ def _count_row(
             flags[word] = 0
 
 
+@serial
+def _zeros(size):
+    """Return an array; NumPy's constructor is compiled once for all variables of one type."""
+    return np.zeros(size, np.int64)
+
+
 @parallel
 def _count(
     start, stop, next_row, has_flags, offsets, upper_stops, neighbors, list_starts, list_stops,
@@ -236,9 +257,9 @@ def _count(
         if next_row[0] >= stop - start:
             continue
         num_vertices = len(offsets) - 1
-        bits = np.zeros(num_vertices // 64 + 1, np.uint64)
-        flags = np.zeros(num_vertices // 64 + 1 if has_flags else 1, np.uint64)
-        counters = np.zeros(min(num_vertices, MAX_COUNTERS), np.int64)
+        bits = _zeros(num_vertices // 64 + 1)
+        flags = _zeros(num_vertices // 64 + 1 if has_flags else 1)
+        counters = _zeros(min(num_vertices, MAX_COUNTERS))
         while True:
             row = start + add_at(next_row, np.uint64(0), np.int64(ROWS_PER_FETCH))
             if row >= stop:
@@ -258,7 +279,7 @@ def count_by_thread(
     start, stop, has_flags, offsets, upper_stops, neighbors, list_starts, list_stops, lists, counts
 ):
     _count(
-        start, stop, np.zeros(1, np.int64), has_flags, offsets, upper_stops, neighbors, list_starts,
+        start, stop, _zeros(1), has_flags, offsets, upper_stops, neighbors, list_starts,
         list_stops, lists, counts,
     )  # fmt: skip
 
