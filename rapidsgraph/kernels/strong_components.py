@@ -1,17 +1,22 @@
 """Strong components by depth-first search, on a CPU.
 
-The algorithm is Tarjan's [1]_. There is no CUDA twin, because depth-first search is sequential; a
-GPU runs coloring.cu. `relational.components` runs it on what its joins leave.
+The algorithm is Tarjan's [1]_ in the form of Pearce [2]_, which reads one value per arc. There is
+no CUDA twin, because depth-first search is sequential; a GPU runs coloring.cu.
+`relational.components` runs it on what its joins leave.
 
 References
 ----------
 .. [1] R. Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1(2), 1972.
    https://doi.org/10.1137/0201010
+.. [2] D. J. Pearce, "A space-efficient algorithm for finding strongly connected components", Inf.
+   Process. Lett. 116(1), 2016. https://doi.org/10.1016/j.ipl.2015.08.010
 """
 
 import numpy as np
 
 from .jit import serial
+
+ONE = np.uint64(1)
 
 
 @serial
@@ -29,41 +34,64 @@ def find_components(offsets, neighbors, components):
         Output.
     """
     num_vertices = len(components)
-    cursors = offsets[:-1].copy()  # the next arc of each vertex
-    order = np.full(num_vertices, -1, np.int32)  # in which the search enters vertices
-    low = np.empty(num_vertices, np.int32)  # least order that each vertex is known to reach
-    path = np.empty(num_vertices, np.int32)  # from the start of the search
-    stack = np.empty(num_vertices, np.int32)  # vertices whose component is incomplete
-    num_entered = stack_size = num_components = 0
-    components[:] = -1
+    path = np.empty(num_vertices, np.int32)  # from the start of the search to `vertex`
+    arcs = np.empty(num_vertices, np.int64)  # the next arc of each vertex of the path
+    orders = np.empty(num_vertices, np.int32)  # of the vertices of the path
+    stack = np.empty(num_vertices, np.int32)  # vertices off the path whose component is incomplete
+    # `components` has 0 for new vertices, then the least order that they are known to reach, and
+    # in the end the number of the component, counted down from above all orders in use.
+    components[:] = 0
+    stack_size, number, next_order = 0, num_vertices - 1, np.int32(1)
     for start in range(num_vertices):
-        if order[start] >= 0:
+        if components[np.uint64(start)] != 0:
             continue
-        depth, entered = -1, start
-        while depth >= 0 or entered >= 0:
-            if entered >= 0:
-                order[entered] = low[entered] = num_entered
-                num_entered += 1
+        vertex, depth, is_new = np.uint64(start), 0, True
+        arc = stop = offsets[vertex]  # assigned before the loop, for their types
+        low = order = next_order
+        while True:
+            if is_new:
+                low = order = next_order
+                components[vertex] = order
+                next_order += np.int32(1)
+                arc, stop = offsets[vertex], offsets[vertex + ONE]
+                is_new = False
+            while arc < stop:
+                neighbor = np.uint64(neighbors[np.uint64(arc)])
+                arc += 1
+                value = components[neighbor]
+                if value == 0:
+                    is_new = True
+                    break
+                low = min(low, value)
+            if is_new:
+                components[vertex] = low
+                path[np.uint64(depth)] = vertex
+                arcs[np.uint64(depth)] = arc
+                orders[np.uint64(depth)] = order
                 depth += 1
-                path[depth] = stack[stack_size] = entered
-                stack_size += 1
-                entered = -1
-            vertex = path[depth]
-            if cursors[vertex] < offsets[vertex + 1]:
-                neighbor = neighbors[cursors[vertex]]
-                cursors[vertex] += 1
-                if order[neighbor] < 0:
-                    entered = neighbor
-                elif components[neighbor] < 0:
-                    low[vertex] = min(low[vertex], order[neighbor])
+                vertex = neighbor
                 continue
-            depth -= 1
-            if depth >= 0:
-                low[path[depth]] = min(low[path[depth]], low[vertex])
-            if low[vertex] == order[vertex]:
-                member = -1
-                while member != vertex:
+            if low < order:
+                components[vertex] = low
+                stack[np.uint64(stack_size)] = vertex
+                stack_size += 1
+            else:
+                components[vertex] = low = np.int32(number)
+                next_order -= np.int32(1)
+                while stack_size > 0:
+                    member = np.uint64(stack[np.uint64(stack_size - 1)])
+                    if components[member] < order:
+                        break
+                    components[member] = number
+                    next_order -= np.int32(1)
                     stack_size -= 1
-                    member = stack[stack_size]
-                    components[member] = num_components
-                num_components += 1
+                number -= 1
+            if depth == 0:
+                break
+            depth -= 1
+            vertex = np.uint64(path[np.uint64(depth)])
+            arc, stop = arcs[np.uint64(depth)], offsets[vertex + ONE]
+            order = orders[np.uint64(depth)]
+            low = min(low, components[vertex])
+    for vertex in range(num_vertices):
+        components[np.uint64(vertex)] = num_vertices - 1 - components[np.uint64(vertex)]
