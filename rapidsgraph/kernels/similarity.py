@@ -76,7 +76,10 @@ def _rank(vertex, bits, ranks):
 @serial
 def _zeros(size):
     """Return an array; NumPy's constructor is compiled once for all variables of one type."""
-    return np.zeros(size, np.int32)
+    values = np.empty(size, np.int32)
+    for i in range(size):
+        values[np.uint64(i)] = 0
+    return values
 
 
 @serial

@@ -245,7 +245,10 @@ def _count_row(
 @serial
 def _zeros(size):
     """Return an array; NumPy's constructor is compiled once for all variables of one type."""
-    return np.zeros(size, np.int64)
+    values = np.empty(size, np.int64)
+    for i in range(size):
+        values[np.uint64(i)] = 0
+    return values
 
 
 @parallel
