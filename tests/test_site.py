@@ -7,6 +7,7 @@ import importlib
 import inspect
 import os
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ import rapidsgraph as rg
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+GITHUB, SITE = URLS["Homepage"], f"{URLS['Documentation']}/en/latest"
+RAW = f"{GITHUB.replace('github.com', 'raw.githubusercontent.com')}/main/"
 PAGES = sorted(
     path
     for folder in (ROOT, DOCS, ROOT / "docker", ROOT / "pipelines", ROOT / "rapidsgraph")
@@ -49,20 +53,33 @@ def test_the_reference_lists_all_public_names():
         assert inspect.isclass(getattr(importlib.import_module(module), attribute)), name
 
 
-def heading_anchors(text):
+def find_anchors(page):
     """Return the anchors of headings as GitHub and MyST name them."""
-    headings = re.findall(r"^#+ (.*)$", CODE.sub("", text), re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text()), re.MULTILINE)
     plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", each) for each in headings]
     return {re.sub(r"[^\w\- ]", "", each.strip().lower()).replace(" ", "-") for each in plain}
 
 
+def find_file(page, target):
+    """Return the path of the file that a link leads to, None if it is of another project."""
+    if target.startswith(SITE):
+        return DOCS / target.removeprefix(f"{SITE}/").replace(".html", ".md")
+    for address in (f"{GITHUB}/blob/main/", f"{GITHUB}/tree/main/", RAW):
+        if target.startswith(address):
+            return ROOT / target.removeprefix(address)
+    if re.match(r"\w+:", target):
+        return None
+    assert page != ROOT / "README.md", f"{target} does not work on PyPI"
+    return Path(os.path.normpath(page.parent / target)) if target else page
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_relative_links_lead_to_files_and_headings(page):
+def test_links_lead_to_files_and_headings(page):
     for link in LINK.findall(CODE.sub("", page.read_text())):
-        if re.match(r"\w+:", link):
-            continue
         target, _, anchor = link.partition("#")
-        path = Path(os.path.normpath(page.parent / target)) if target else page
+        path = find_file(page, target)
+        if path is None:
+            continue
         assert path.exists(), link
         if anchor and path.suffix == ".md":
-            assert anchor in heading_anchors(path.read_text()), link
+            assert anchor in find_anchors(path), link
