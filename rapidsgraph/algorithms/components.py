@@ -8,6 +8,7 @@ skips the remaining neighbors of its vertices. Trees are linked by compare-and-s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..kernels.constants import WARP
 from .parameters import ComponentParameters
 from .run_memory import Algorithm, check_run_memory
 from .strong_components import find_strong_roots
+from .traversal import compile_search
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 MIN_SAMPLED_ARCS = 2**18  # on a GPU; fewer arcs are linked before the host has read a sample
@@ -28,7 +30,12 @@ SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
 def connected_components(graph: GraphLike, parameters: ComponentParameters) -> Frame:
     """Find the components of a graph or frame; see `rapidsgraph.connected_components`."""
-    graph = as_local_graph(graph)
+
+    def compile_ahead(_weight_type: Any) -> None:
+        if parameters.strong:
+            compile_search(None)
+
+    graph = as_local_graph(graph, compile_ahead=compile_ahead)
     graph.labeling.check_name_collisions("component")
     is_strong = parameters.strong and graph.directed  # otherwise both are the same
     algorithm: Algorithm = "strong_components" if is_strong else "connected_components"

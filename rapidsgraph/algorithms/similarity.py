@@ -23,7 +23,7 @@ from ..graph.csr import (
     simplify,
     to_undirected,
 )
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import CompileAhead, GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
 from .parameters import Parameters
@@ -78,9 +78,9 @@ def similarity_frame(
     return labeling.edge_frame(sources, destinations, {"similarity": similarities})
 
 
-def undirected_graph(edges: GraphLike) -> LocalGraph:
+def undirected_graph(edges: GraphLike, compile_ahead: CompileAhead | None = None) -> LocalGraph:
     """Return the storage of a graph; build an undirected one without self-loops from a frame."""
-    return as_local_graph(edges, directed=False, self_loops="drop")
+    return as_local_graph(edges, compile_ahead=compile_ahead, directed=False, self_loops="drop")
 
 
 def neighborhoods(graph: LocalGraph) -> Adjacency:

@@ -235,7 +235,7 @@ def count_in_lists(rows: RankedRows, degrees: Array, upper: UpperLists, counts: 
     }  # fmt: skip
     # Ranks descend by degree, so that the rows of a kernel are a range.
     num_long, num_longer = (
-        int((degrees > limit).sum()) for limit in (MAX_THREAD_DEGREE, MAX_WARP_DEGREE)
+        device.count_nonzero(degrees > limit) for limit in (MAX_THREAD_DEGREE, MAX_WARP_DEGREE)
     )
     if num_longer:
         num_later = rows.offsets[1 : num_longer + 1] - rows.upper_stops[:num_longer]

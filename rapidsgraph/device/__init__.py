@@ -41,6 +41,7 @@ from .launcher import (
     parallel_region,
     resident_blocks,
 )
+from .operations import compile_operations_ahead
 
 __all__ = [
     "C_TYPES",
@@ -54,6 +55,7 @@ __all__ = [
     "cgroup_memory",
     "choose",
     "compile_ahead",
+    "compile_operations_ahead",
     "constant_macros",
     "count_nonzero",
     "cuda_source",

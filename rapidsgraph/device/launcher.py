@@ -16,7 +16,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import FunctionType
 from typing import Any
@@ -122,16 +122,25 @@ def compile_ahead(stem: str, entry: str, /, *, cooperative: bool = False, **type
     if key in _cuda_functions:
         return
 
-    def compile_on_device() -> Any:
-        with cupy.cuda.Device(device_id):
-            return _compile(stem, entry, bound, cooperative)
+    _cuda_functions[key] = run_in_compiler(lambda: _compile(stem, entry, bound, cooperative))
 
-    _cuda_functions[key] = _compiler.submit(compile_on_device)
+
+def run_in_compiler(function: Callable[[], Any]) -> Future[Any]:
+    """Call a function in a thread that compiles, on the current device."""
+    import cupy
+
+    device_id = cupy.cuda.Device().id
+
+    def run_on_device() -> Any:
+        with cupy.cuda.Device(device_id):
+            return function()
+
+    return _compiler.submit(run_on_device)
 
 
 # Compiled functions by the arguments of `_cuda_function`, or futures of them.
 _cuda_functions: dict[tuple, Any] = {}
-_compiler = ThreadPoolExecutor(4, thread_name_prefix="rapidsgraph-compiler")
+_compiler = ThreadPoolExecutor(6, thread_name_prefix="rapidsgraph-compiler")
 
 
 def _cuda_function(
