@@ -1,7 +1,7 @@
 """Time the frame form of each algorithm beside its kernel form, and the peak memory of both.
 
     python pipelines/benchmarks/frames.py [--device auto|cpu|gpu] [--scale 12] [--factor 8]
-                                          [--only pagerank,bfs,sssp,components,similarity,scan]
+                                          [--only pagerank,bfs,...] [--engines pandas,cudf,...]
                                           [--quick] [--output FILE]
 
 Engines are pandas, Dask on two processes, and where GPUs are, cuDF and dask-cuDF on two of them. A
@@ -50,6 +50,14 @@ CALLS: dict[str, Callable[..., Any]] = {
     "components": lambda edges, root, **options: rg.connected_components(edges, **options),
     "similarity": lambda edges, root, **options: rg.structural_similarity(edges, **options),
     "scan": lambda edges, root, **options: rg.scan(edges, epsilon=0.4, **options),
+    "strong components": lambda edges, root, **options: rg.connected_components(
+        edges, strong=True, **options
+    ),
+    "core numbers": lambda edges, root, **options: rg.core_number(edges, **options),
+    "labels": lambda edges, root, **options: rg.label_propagation(edges, **options),
+    "triangles": lambda edges, root, **options: rg.triangle_count(edges, **options),
+    "clustering": lambda edges, root, **options: rg.clustering_coefficient(edges, **options),
+    "neighbor similarity": lambda edges, root, **options: rg.neighbor_similarity(edges, **options),
 }  # fmt: skip
 ENGINES = {"cpu": ("pandas", "dask"), "gpu": ("cudf", "dask_cudf")}
 QUERY_ENGINES, QUERIES = ("duckdb", "polars"), ("pagerank", "bfs")
@@ -195,10 +203,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--scale", type=int, help="the graph has 2^SCALE vertices")
         parser.add_argument("--factor", type=int, default=8, help="rows per vertex")
+        parser.add_argument("--engines", help="engines, pandas among them; by default all")
 
     options = harness.parse_options(__doc__, arguments, add_options)
     options.scale = options.scale or (8 if options.quick else 18 if options.on_gpu else 12)
     engines = [*ENGINES["cpu"], *(ENGINES["gpu"] if options.on_gpu else ()), *QUERY_ENGINES]
+    if options.engines:
+        engines = [engine for engine in engines if engine in options.engines.split(",")]
     options.on_gpu = False  # the measurements use the GPU, not this process
     graph = f"R-MAT, scale {options.scale}, {options.factor} rows per vertex"
     session = Session("frames", options, graph=graph, workers=WORKERS, iterations=ITERATIONS)
