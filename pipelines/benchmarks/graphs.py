@@ -7,12 +7,13 @@
 ``grid1000``            lattice of side 1000
 ``ssca18-7``            SSCA#2 of scale 18, cliques of at most 7 vertices
 ``uniform21-128``       2^21 vertices, 128 times as many edges between uniform pairs
-``NY``, ``karate`` ...  a file of `FILES`, or a graph of SNAP that ``downloads.py`` can fetch
+``NY``, ``karate`` ...  a file of `FILES`, or a graph of SNAP that ``--fetch`` downloads
 ======================  ==========================================================================
 """
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable
@@ -24,8 +25,6 @@ from typing import Any
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import downloads
-from pipelines.benchmarks.downloads import GraphUnavailableError
 from rapidsgraph import device, generate
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.device.arrays import Array
@@ -55,8 +54,39 @@ FILES = {  # name: (file, is directed)
     "cit-HepPh": ("cit-HepPh.parquet", True),
     "soc-Slashdot0902": ("soc-Slashdot0902.parquet", True),
 }
+SITE, CACHE = "https://snap.stanford.edu/data/", "rapidsgraph-benchmarks"
+SNAP = {  # name: (address below SITE, is directed); Leskovec and Krevl, SNAP Datasets, 2014
+    "amazon0601": ("amazon0601.txt.gz", True),
+    "ca-CondMat": ("ca-CondMat.txt.gz", False),
+    "ca-GrQc": ("ca-GrQc.txt.gz", False),
+    "cit-HepPh": ("cit-HepPh.txt.gz", True),
+    "cit-Patents": ("cit-Patents.txt.gz", True),
+    "com-DBLP": ("bigdata/communities/com-dblp.ungraph.txt.gz", False),
+    "com-LiveJournal": ("bigdata/communities/com-lj.ungraph.txt.gz", False),
+    "com-Orkut": ("bigdata/communities/com-orkut.ungraph.txt.gz", False),
+    "com-Youtube": ("bigdata/communities/com-youtube.ungraph.txt.gz", False),
+    "ego-Facebook": ("facebook_combined.txt.gz", False),
+    "email-Enron": ("email-Enron.txt.gz", False),
+    "email-Eu-core": ("email-Eu-core.txt.gz", True),
+    "loc-brightkite": ("loc-brightkite_edges.txt.gz", False),
+    "loc-gowalla": ("loc-gowalla_edges.txt.gz", False),
+    "roadNet-CA": ("roadNet-CA.txt.gz", False),
+    "roadNet-PA": ("roadNet-PA.txt.gz", False),
+    "roadNet-TX": ("roadNet-TX.txt.gz", False),
+    "soc-LiveJournal1": ("soc-LiveJournal1.txt.gz", True),
+    "soc-Pokec": ("soc-pokec-relationships.txt.gz", True),
+    "soc-Slashdot0902": ("soc-Slashdot0902.txt.gz", True),
+    "web-Google": ("web-Google.txt.gz", True),
+    "web-Stanford": ("web-Stanford.txt.gz", True),
+    "wiki-Talk": ("wiki-Talk.txt.gz", True),
+    "wiki-Vote": ("wiki-Vote.txt.gz", True),
+}
 WEIGHTED = ("NY",)  # files with a column `weight`
 BUILD_CASES = ("in order", "shuffled", "gaps", "far apart", "weighted", "undirected")
+
+
+class GraphUnavailableError(Exception):
+    """A graph is unknown, or its file is not available; the message says why."""
 
 
 @dataclass
@@ -362,14 +392,14 @@ def load(
 
 def _read(name: str, xp: Any, path: Path) -> Workload:
     source, destination = map(xp.asarray, _read_columns(path, ["source", "destination"]))
-    directed = FILES[name][1] if name in FILES else downloads.SNAP[name].directed
+    directed = FILES[name][1] if name in FILES else SNAP[name][1]
     vertices = 1 + max(int(ids.max()) for ids in (source, destination))
     used_ids = xp.unique(xp.concatenate([source, destination]))
     if used_ids.size < vertices:  # close the gaps
         source, destination = (
             xp.searchsorted(used_ids, ids).astype(np.int32) for ids in (source, destination)
         )
-    sha256, vertices = downloads.checksum(path), int(used_ids.size)
+    sha256, vertices = checksum(path), int(used_ids.size)
     return Workload(
         name, path.name, xp, vertices, source, destination, directed=directed, sha256=sha256
     )
@@ -398,28 +428,19 @@ def random_weights(xp: Any, source: Array, destination: Array) -> Array:
 
 def find_file(name: str, folder: Path | None, fetch: bool = False) -> Path:
     """Return the path of a graph's file, or raise GraphUnavailableError."""
-    if name not in FILES and name not in downloads.SNAP:
-        known = ", ".join(
-            [
-                "rmat<scale>",
-                "rmat<scale>u",
-                "grid<side>",
-                "ssca<scale>-<clique>",
-                "uniform<scale>-<edges>",
-                *FILES,
-                *(other for other in downloads.SNAP if other not in FILES),
-            ]
-        )
+    if name not in FILES and name not in SNAP:
+        patterns = ("rmat<scale>", "rmat<scale>u", "grid<side>", "ssca<scale>-<clique>")
+        known = ", ".join(dict.fromkeys([*patterns, "uniform<scale>-<edges>", *FILES, *SNAP]))
         raise GraphUnavailableError(f"unknown graph {name!r}; known graphs are {known}")
     file = FILES[name][0] if name in FILES else f"{name}.parquet"
     for candidate in FOLDERS:
         path = Path(folder or candidate) / file
         if path.exists():
             return path
-    if fetch and name in downloads.SNAP:
-        return downloads.fetch(name)
+    if fetch and name in SNAP:
+        return fetch_graph(name)
     where = str(folder) if folder else "../shared/data"
-    remedy = " or download it with --fetch" if name in downloads.SNAP else ""
+    remedy = " or download it with --fetch" if name in SNAP else ""
     raise GraphUnavailableError(
         f"{name}: skipped, {file} is not in {where}; name another folder with --data{remedy}"
     )
@@ -431,3 +452,51 @@ def _read_columns(path: Path, columns: list[str]) -> list[np.ndarray]:
 
     table = pyarrow.parquet.read_table(path, columns=columns)
     return [table[column].to_numpy().astype(np.int32) for column in columns]
+
+
+def fetch_graph(name: str) -> Path:
+    """Return the Parquet file of a graph of SNAP, and download it unless it is in the cache."""
+    try:
+        import pooch
+    except ImportError as error:
+        reason = f"--fetch needs pooch ({error}); pip install '.[benchmark]'"
+        raise GraphUnavailableError(f"{name}: skipped, {reason}") from error
+    address, folder = SNAP[name][0], Path(pooch.os_cache(CACHE))
+    parquet = folder / f"{name}.parquet"
+    if parquet.exists():
+        return parquet
+    pooch.get_logger().setLevel("WARNING")
+    file = address.rpartition("/")[2]
+    try:
+        text = pooch.retrieve(SITE + address, None, fname=file, path=folder)
+        convert_to_parquet(text, parquet, pooch.file_hash(text))
+    except Exception as error:  # a network error, or a file with unexpected contents
+        raise GraphUnavailableError(
+            f"{name}: skipped, download from {SITE}{address} failed: "
+            f"{type(error).__name__}: {error}"[:400]
+        ) from error
+    return parquet
+
+
+def convert_to_parquet(text: str, path: Path, sha256: str) -> None:
+    """Write an edge list in a text file as Parquet, with the checksum in its metadata."""
+    import pyarrow
+    import pyarrow.parquet
+
+    frame = rg.read_edges(text, weight=None, device="cpu")
+    columns = {name: frame[name].to_numpy() for name in ("source", "destination")}
+    max_id = max(int(ids.max()) for ids in columns.values())
+    if max_id > np.iinfo(np.int32).max:
+        raise ValueError(f"id {max_id} is above 2^31 - 1, the maximum that benchmarks read")
+    table = pyarrow.table({name: ids.astype(np.int32) for name, ids in columns.items()})
+    temporary = path.with_suffix(".tmp")
+    pyarrow.parquet.write_table(table.replace_schema_metadata({"sha256": sha256}), temporary)
+    os.replace(temporary, path)
+
+
+def checksum(path: Path) -> str | None:
+    """Return the SHA-256 of the text file that a Parquet file was converted from, if any."""
+    import pyarrow.parquet
+
+    value = (pyarrow.parquet.read_schema(path).metadata or {}).get(b"sha256")
+    return value.decode() if value else None

@@ -94,12 +94,6 @@ class Session:
     def on_gpu(self) -> bool:
         return self.xp is not np
 
-    @property
-    def where(self) -> str:
-        """The device in words."""
-        machine = self.start["machine"]
-        return machine.get("gpu") if self.on_gpu else f"{machine['cores']} cores"
-
     def graphs(self, names: Iterable[str]) -> Iterator[Workload]:
         """Yield workloads by name; unavailable ones become notes."""
         for name in names:

@@ -1,6 +1,7 @@
 """The workloads that run under compute-sanitizer: every CUDA kernel, with inputs for each branch.
 
-Each workload compares the results of both devices, so it needs a GPU and CuPy.
+Each workload compares the results of both devices. Without a GPU both are the CPU, so that the calls
+themselves can be tested: ``sanitizer.py --work`` runs them without a tool.
 """
 
 from __future__ import annotations
@@ -47,13 +48,16 @@ def draw_edges(hub: int = 7000, vertices: int = 9001) -> tuple[np.ndarray, np.nd
     return np.concatenate(sources), np.concatenate(destinations), vertices
 
 
+def gpu_module() -> Any:
+    """Return CuPy, or NumPy without a GPU."""
+    return np if device.gpu_problem() else device.import_cupy()
+
+
 def run_on_both(columns: Columns, run: Run) -> Iterator[Columns]:
     """Yield the result of a function on a CPU and on the GPU, as NumPy arrays."""
-    import cupy
-
-    for xp in (np, cupy):
+    for xp in (np, gpu_module()):
         answer = run({name: xp.asarray(values) for name, values in columns.items()})
-        yield {name: cupy.asnumpy(values) for name, values in answer.items()}
+        yield {name: device.to_host(values) for name, values in answer.items()}
 
 
 def compare(columns: Columns, run: Run) -> None:
@@ -66,8 +70,6 @@ def compare(columns: Columns, run: Run) -> None:
 
 def run_pagerank() -> None:
     """Run a few iterations of each PageRank method, and the generators."""
-    import cupy
-
     sources, destinations, vertices = draw_edges()
     weights = np.random.default_rng(2).random(sources.size)
     names = np.arange(vertices) * 3 - 7  # gaps, so that names are looked up
@@ -94,8 +96,8 @@ def run_pagerank() -> None:
     compare_methods(frame, graph_options, precision="single")
     compare_methods(frame, graph_options, personalization=start, start=start)
     compare_methods(lattice_columns(), {})  # narrow lists alone
-    generate.rmat_arrays(cupy, 10, 8, seed=4, weights=(1, 2))
-    generate.uniform_arrays(cupy, 1000, 5000, seed=5)
+    generate.rmat_arrays(gpu_module(), 10, 8, seed=4, weights=(1, 2))
+    generate.uniform_arrays(gpu_module(), 1000, 5000, seed=5)
 
 
 def lattice_columns() -> Columns:
@@ -208,11 +210,9 @@ def compare_pairs(columns: Columns, kind: Kind) -> Columns:
 
 def run_clustering() -> None:
     """Run similarities by both methods and table sizes, SCAN, an index, and SSCA#2."""
-    import cupy
-
-    ssca2 = [generate.ssca2_arrays(xp, 3000, 60, seed=4)[:2] for xp in (np, cupy)]
+    ssca2 = [generate.ssca2_arrays(xp, 3000, 60, seed=4)[:2] for xp in (np, gpu_module())]
     for on_cpu, on_gpu in zip(*ssca2):
-        np.testing.assert_array_equal(on_cpu, cupy.asnumpy(on_gpu))
+        np.testing.assert_array_equal(on_cpu, device.to_host(on_gpu))
     cases = clustering_inputs() | {"cliques": dict(zip(("source", "destination"), ssca2[0]))}
     most = similarity.MAX_BLOCK_TABLE_SIZE
     for columns in cases.values():
@@ -394,15 +394,16 @@ WORKLOADS = {
 
 def run_workloads(names: Iterable[str], with_pool: bool = True) -> None:
     """Run some of `WORKLOADS`, without CuPy's memory pool on request."""
-    import cupy
-
-    # The tools' instrumentation takes registers, so that some of the blocks that fit without
-    # it may never start, and the others would wait for them at the barrier. One block per
-    # multiprocessor always fits.
-    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    device.launcher.resident_blocks = lambda *_: multiprocessors
-    if not with_pool:
-        cupy.cuda.set_allocator(None)
+    cupy = gpu_module()
+    if cupy is not np:
+        # The tools' instrumentation takes registers, so that some of the blocks that fit without
+        # it may never start, and the others would wait for them at the barrier. One block per
+        # multiprocessor always fits.
+        multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+        device.launcher.resident_blocks = lambda *_: multiprocessors
+        if not with_pool:
+            cupy.cuda.set_allocator(None)
     for name in names:
         WORKLOADS[name]()
-    cupy.cuda.Device().synchronize()
+    if cupy is not np:
+        cupy.cuda.Device().synchronize()

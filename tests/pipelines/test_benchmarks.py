@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import sys
 import types
 from importlib.util import find_spec
@@ -350,6 +351,25 @@ def test_a_real_run(tmp_path, capsys):
     assert "the figures mean nothing" in capsys.readouterr().out
     assert run.main(["--list", "--device", "cpu"]) == 0
     assert "structure: core_number on rmat18u" in capsys.readouterr().out
+
+
+def test_modules_have_no_import_cycle():
+    folder = run.Path(run.__file__).parent
+    imports = {}
+    for path in folder.rglob("*.py"):
+        name = ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+        found = re.findall(
+            r"^from pipelines\.benchmarks(\S*) import (\([^)]*\)|.*)", path.read_text(), re.M
+        )
+        imports[name] = {
+            part.strip(". ")
+            for package, names in found
+            for part in ([package] if package else re.findall(r"\w+", names))
+        }
+    while free := [name for name, needs in imports.items() if not needs & imports.keys()]:
+        for name in free:
+            del imports[name]
+    assert not imports
 
 
 # What follows from records

@@ -58,10 +58,6 @@ class Entry:
     call: Callable[[Any, Workload], Any] | None = None
     is_compared: bool = True
 
-    def __str__(self) -> str:
-        details = ", ".join(map(str, self.columns.values()))
-        return f"{self.task}, {self.library}, {self.implementation}, {self.precision} {details}"
-
     def about(self) -> dict[str, Any]:
         """Return the columns of a record that describe the entry."""
         names = ("library", "implementation", "precision", "note")
