@@ -1,7 +1,7 @@
 """The workloads that run under compute-sanitizer: every CUDA kernel, with inputs for each branch.
 
-Each workload compares the results of both devices. Without a GPU both are the CPU, so that the calls
-themselves can be tested: ``sanitizer.py --work`` runs them without a tool.
+Each workload compares the results of both devices. Without a GPU both are the CPU, so that the
+calls themselves can be tested: ``sanitizer.py --work`` runs them without a tool.
 """
 
 from __future__ import annotations
