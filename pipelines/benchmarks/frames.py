@@ -77,7 +77,7 @@ def open_engine(engine: str) -> Iterator[tuple[Callable, Callable, Any]]:
     if engine == "cudf":
         import cudf
 
-        allocator, clock = memory.use_rmm_pool([]), timing.Clock(device.import_cupy())
+        (allocator, _), clock = memory.use_rmm_pool(), timing.Clock(device.import_cupy())
         yield cudf.from_pandas, lambda run: memory.measure_peak(run, clock, allocator)[0], clock.xp
     elif "dask" not in engine:
         yield lambda frame: frame, lambda run: memory.measure_peak(run)[0], np

@@ -81,7 +81,8 @@ class Session:
         self.xp: Any = np
         if options.on_gpu:
             self.xp = device.import_cupy()
-            settings["allocator"] = memory.use_rmm_pool(self.notes)
+            settings["allocator"], note = memory.use_rmm_pool()
+            self.notes += [note] if note else []
         self.allocator: str | None = settings.get("allocator")
         self.clock = timing.Clock(self.xp, options.patience)
         if options.quick:

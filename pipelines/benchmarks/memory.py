@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import importlib
 from collections.abc import Callable
@@ -66,11 +67,21 @@ def measure_device_peak(
     return int(pool.total_bytes() - baseline), result
 
 
-def use_rmm_pool(notes: list[str]) -> str:
-    """Use one RMM pool for CuPy and RAPIDS, as usual with cuDF, or CuPy's own without RMM."""
-    # Import it before CuPy loads CUDA libraries that may be too old for cuGraph.
+def import_gpu_libraries() -> None:
+    """Import cuGraph before CuPy, which loads CUDA libraries that may be too old for it."""
     with contextlib.suppress(Exception):
         importlib.import_module("pylibcugraph")
+    with contextlib.suppress(ImportError):
+        importlib.import_module("cupy")
+
+
+@functools.cache  # a pool cannot be replaced while it is in use
+def use_rmm_pool() -> tuple[str, str | None]:
+    """Use one RMM pool for CuPy and RAPIDS, as usual with cuDF, or CuPy's own without RMM.
+
+    Returns the name of the pool, and why it is CuPy's.
+    """
+    import_gpu_libraries()
     try:
         import cupy
         import rmm
@@ -80,6 +91,5 @@ def use_rmm_pool(notes: list[str]) -> str:
         rmm.reinitialize(pool_allocator=True, initial_pool_size=size)
         cupy.cuda.set_allocator(rmm_cupy_allocator)
     except Exception as error:  # it is not installed, or names differ between releases
-        notes.append(f"RMM's pool could not be set up ({error}); CuPy's own pool is used")
-        return CUPY_POOL
-    return RMM_POOL
+        return CUPY_POOL, f"RMM's pool could not be set up ({error}); CuPy's own pool is used"
+    return RMM_POOL, None

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
-from pipelines.benchmarks import harness, performance, records
+from pipelines.benchmarks import harness, memory, performance, records
 from pipelines.benchmarks.adapters import CPU_PEERS, GPU_PEERS, missing_libraries
 from pipelines.benchmarks.harness import Session
 from pipelines.benchmarks.records import Record
@@ -92,6 +92,8 @@ def run_command(name: str, options: argparse.Namespace) -> int:
 
 def output_path(name: str, options: argparse.Namespace) -> Path:
     """Return the file of the records of a suite or a command on this machine."""
+    if options.on_gpu:  # or the machine would be its CPU
+        memory.import_gpu_libraries()
     return options.folder / f"{name}-{performance.machine_label(records.machine())}.jsonl"
 
 
