@@ -12,6 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.ufunc.parallel import _launch_threads
 
 
 def _pointer(context, builder, array_type, array, index):
@@ -124,3 +125,17 @@ def count_bits(typing, value):
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def get_num_threads(typing):
+    """Return the number of threads; code that calls Numba's function cannot be cached."""
+
+    def generate(context, builder, signature, arguments):
+        _launch_threads()  # defines the symbol
+        context.active_code_library._reload_init.add(_launch_threads)  # of cached code
+        kind = ir.FunctionType(ir.IntType(64), [])
+        function = cgutils.get_or_insert_function(builder.module, kind, "get_num_threads")
+        return builder.call(function, [])
+
+    return types.int64(), generate

@@ -7,9 +7,9 @@ ranks of its words, so a hit finds its counter without a search.
 import math
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
-from .intrinsics import add_at, count_bits, exchange_if, prefetch, release
+from .intrinsics import add_at, count_bits, exchange_if, get_num_threads, prefetch, release
 from .jit import parallel, serial
 from .searches import position
 

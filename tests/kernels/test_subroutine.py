@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from numba import prange
 
-from rapidsgraph import device
+import rapidsgraph as rg
+from rapidsgraph import device, kernels
 from rapidsgraph.kernels import jit
 from rapidsgraph.kernels.jit import parallel, serial
 
@@ -49,3 +50,13 @@ def test_called_kernels_are_compiled_for_their_callers_only():
     np.testing.assert_array_equal(values, np.arange(100))
     assert (add(2, 3), add(1.5, 2.0)) == (5, 3.5)
     assert (len(add.signatures), len(add_to_all.signatures)) == (2, 1)
+
+
+def test_kernels_of_a_similarity_can_be_cached():
+    # The cache leaves out code with addresses of this process, such as that of Numba's
+    # get_num_threads, and the next process compiles it again.
+    random = np.random.default_rng(1)
+    ends = random.integers(0, 200, (2, 5000))  # lists that are long enough for triangles
+    rg.structural_similarity({"source": ends[0], "destination": ends[1]})
+    results = list(kernels.similarity.assign_counts.overloads.values())
+    assert results and not any(each.library.has_dynamic_globals for each in results)
