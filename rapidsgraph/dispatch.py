@@ -43,6 +43,10 @@ from .errors import GraphError, WeightWarning, warn
 from .graph.graph import Graph, register_distributed_graph
 from .graph.local_graph import GraphLike, LocalGraph, storage_of
 from .layered import algorithms as layered
+from .layered import components as layered_components
+from .layered import core_number as layered_core_number
+from .layered import label_propagation as layered_label_propagation
+from .layered import triangles as layered_triangles
 from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage
 from .relational import components as relational_components
@@ -121,16 +125,19 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     },
     "connected_components": {
         LocalGraph: components.connected_components,
+        LayeredStorage: layered_components.connected_components,
         DistributedGraph: distributed_components.connected_components,
         FrameGraph: relational_components.connected_components,
     },
     "core_number": {
         LocalGraph: _core_number.core_number,
+        LayeredStorage: layered_core_number.core_number,
         DistributedGraph: distributed_core_number.core_number,
         FrameGraph: relational_core_number.core_number,
     },
     "label_propagation": {
         LocalGraph: _label_propagation.label_propagation,
+        LayeredStorage: layered_label_propagation.label_propagation,
         DistributedGraph: distributed_label_propagation.label_propagation,
         FrameGraph: relational_label_propagation.label_propagation,
     },
@@ -151,11 +158,13 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     },
     "triangle_count": {
         LocalGraph: triangles.triangle_count,
+        LayeredStorage: layered_triangles.triangle_count,
         DistributedGraph: distributed_triangles.triangle_count,
         FrameGraph: relational_triangles.triangle_count,
     },
     "clustering_coefficient": {
         LocalGraph: triangles.clustering_coefficient,
+        LayeredStorage: layered_triangles.clustering_coefficient,
         DistributedGraph: distributed_triangles.clustering_coefficient,
         FrameGraph: relational_triangles.clustering_coefficient,
     },

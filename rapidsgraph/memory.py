@@ -18,6 +18,7 @@ from . import frames
 from .algorithms.parameters import FRAME_OPTIONS
 from .algorithms.run_memory import (
     ALGORITHM_BYTES,
+    TILE_BYTES,
     UNDIRECTED_ALGORITHMS,
     Algorithm,
     GraphStats,
@@ -263,9 +264,18 @@ def _build_and_run_bytes(
 def estimate_layered_memory(layered: Any, algorithm: Algorithm) -> MemoryEstimate:
     """Estimate the peak memory of an algorithm on a layered edge list; see `estimate_memory`."""
     check_algorithm(algorithm)
-    vertices = layered.num_vertices * ALGORITHM_BYTES[algorithm].per_vertex
-    streamed = vertices + min(2 * layered.largest_partition, layered.nbytes)
-    return MemoryEstimate(vertices + layered.nbytes, streamed)
+    tiles = longest_list = 0
+    if algorithm in TILE_BYTES:
+        per_vertex, per_neighbor, _ = TILE_BYTES[algorithm]
+        num_lists = 2 if layered.directed else 1
+        tiles = num_lists * layered.num_edges * per_neighbor
+        # A list is in one tile; parallel edges, of which a list may have more, are rare.
+        longest_list = min(tiles, num_lists * layered.num_vertices * per_neighbor)
+    else:
+        per_vertex = ALGORITHM_BYTES[algorithm].per_vertex
+    vertices = layered.num_vertices * per_vertex
+    streamed = vertices + longest_list + min(2 * layered.largest_partition, layered.nbytes)
+    return MemoryEstimate(vertices + tiles + layered.nbytes, streamed)
 
 
 def _frame_stats(

@@ -121,6 +121,13 @@ def check_count(parameter: str, value: Any, limit: float = 2**63) -> None:
         reject(parameter, value, f"it must be an integer above 0{bound}")
 
 
+def check_seed(seed: Any) -> None:
+    """Raise GraphError unless `seed` is None or an integer from 0 to 2^63 - 1."""
+    is_integer = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if seed is not None and not (is_integer and 0 <= seed < 2**63):
+        reject("seed", seed, "it must be None or an integer, 0 or more, below 2^63")
+
+
 def check_number(parameter: str, value: Any, maximum: float = math.inf) -> float:
     """Return `value` as float; raise GraphError unless it is a number from 0 to `maximum`."""
     is_number = isinstance(value, (int, float, np.integer, np.floating))

@@ -49,6 +49,8 @@ CLASSES = [
 BYTES_PER_SLOT = 8  # a label and a count
 MAX_OVERFLOW_SIZE = 2**30  # slots of a table in global memory
 OVERFLOW_BYTES_PER_ARC = 8  # of all tables in global memory, unless a single one is larger
+MAX_LABEL = 2**31 - 1
+FACTORS, SHIFT = (0x2C1B3C6D, 0x297A2D39, 0x5BD1E995), 16  # odd; at least half of the bits
 MIN_THREADS = 64  # of a block: 32 blocks of these fit on a multiprocessor
 
 
@@ -58,7 +60,7 @@ def label_propagation(graph: GraphLike, parameters: LabelParameters) -> Frame:
     graph.labeling.check_name_collisions(*graph.labeling.endpoint_columns("label").values())
     size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_run_memory(graph, "label_propagation", f"label propagation of {size}")
-    labels = propagate_labels(list_adjacencies(graph), parameters.iterations, graph.is_merged)
+    labels = propagate_labels(list_adjacencies(graph), parameters, graph.is_merged)
     return graph.labeling.vertex_frame(label_columns(graph.labeling, labels))
 
 
@@ -75,7 +77,7 @@ def label_columns(labeling: Labeling, labels: Array) -> dict[str, Any]:
 
 def propagate_labels(
     adjacencies: Sequence[Adjacency],
-    iterations: int,
+    parameters: LabelParameters,
     is_merged: bool,
     exchange: Callable[[Array, int], Array] | None = None,
 ) -> Array:
@@ -86,8 +88,8 @@ def propagate_labels(
     adjacencies : sequence of Adjacency
         By source, and of a directed graph also by destination. A partition of a graph has the rows
         of its own range.
-    iterations : int
-        At most; labels that no iteration changes are final.
+    parameters : LabelParameters
+        Without a seed, labels that no iteration changes are final.
     is_merged : bool
         Whether there are no parallel arcs.
     exchange : callable, optional
@@ -95,100 +97,174 @@ def propagate_labels(
     """
     first = adjacencies[0]
     xp, num_vertices = device.array_module(first.neighbors), first.offsets.size - 1
-    degrees = sum(xp.diff(each.offsets) for each in adjacencies)
-    arguments = _list_arguments(adjacencies)
-    by_class = _classify(degrees, xp)
-    num_arcs = sum(each.neighbors.size for each in adjacencies)
+    rows, seed = LabelRows(adjacencies), parameters.seed
     labels, active = xp.arange(num_vertices, dtype=xp.int32), None
-    for iteration in range(iterations):
+    for iteration in range(parameters.iterations):
+        if seed is not None:
+            order = LabelOrder(seed, iteration)
+            labels = order.apply(labels)
         new_labels = labels.copy()
-        if not iteration and is_merged:
-            rows = xp.flatnonzero(degrees).astype(xp.int32)
-            device.launch(
-                "label_propagation", "take_first_labels", size=WARP * rows.size,
-                num_rows=rows.size, rows=rows, new_labels=new_labels, **arguments,
-            )  # fmt: skip
+        if not iteration and is_merged and seed is None:
+            rows.take_first_labels(new_labels)
         else:
-            for degree_class, rows in by_class:
-                if active is not None:
-                    rows = rows[active[rows]]
-                _launch(degree_class, rows, degrees, labels, new_labels, num_arcs, arguments)
+            rows.propagate(labels, new_labels, active)
         if exchange is not None:
             new_labels = exchange(new_labels, iteration)
+        if seed is not None:  # the next iteration has other ties, so that all rows are active
+            labels = order.revert(new_labels)
+            continue
         changed = xp.flatnonzero(new_labels != labels).astype(xp.int32)
         labels = new_labels
         if not changed.size:
             break
         active = None
-        if exchange is None and MIN_SAVINGS * int(degrees[changed].sum()) < num_arcs:
-            active = xp.zeros(num_vertices, bool)
-            device.launch(
-                "label_propagation", "mark_neighbors", size=WARP * changed.size,
-                num_rows=changed.size, rows=changed, is_active=active, **arguments,
-            )  # fmt: skip
+        if exchange is None and MIN_SAVINGS * int(rows.degrees[changed].sum()) < rows.num_arcs:
+            active = rows.find_neighbors(changed)
     return labels
 
 
-def _list_arguments(adjacencies: Sequence[Adjacency]) -> dict[str, Any]:
-    """Return the arguments of kernels that are the lists of neighbors."""
-    by_source, by_destination = adjacencies[0], adjacencies[-1]
-    return {
-        "is_directed": len(adjacencies) > 1,
-        "offsets": by_source.offsets, "neighbors": by_source.neighbors,
-        "in_offsets": by_destination.offsets, "in_neighbors": by_destination.neighbors,
-    }  # fmt: skip
+class LabelOrder:
+    """A pseudorandom order of labels, of which the first of equally frequent ones is taken.
+
+    A label, which is a vertex id, has a distinct number of 31 bits: products with odd numbers and
+    shifts are bijective. So the kernels, which take the smallest label, take the first in this
+    order if the numbers replace the labels.
+
+    Parameters
+    ----------
+    seed, iteration : int
+        Each pair has an order of its own.
+    """
+
+    def __init__(self, seed: int, iteration: int) -> None:
+        generator = np.random.SeedSequence([seed, iteration])
+        self._keys = [int(key) & MAX_LABEL for key in generator.generate_state(3)]
+
+    def apply(self, labels: Array) -> Array:
+        """Return the numbers of labels: int32."""
+        values = labels.astype(np.uint32)
+        for key, factor in zip(self._keys, FACTORS, strict=True):
+            values ^= np.uint32(key)
+            values *= np.uint32(factor)
+            values &= np.uint32(MAX_LABEL)
+            values ^= values >> np.uint32(SHIFT)
+        return values.astype(np.int32)
+
+    def revert(self, numbers: Array) -> Array:
+        """Return the labels of numbers: int32."""
+        values = numbers.astype(np.uint32)
+        for key, factor in zip(self._keys[::-1], FACTORS[::-1], strict=True):
+            values ^= values >> np.uint32(SHIFT)
+            values *= np.uint32(pow(factor, -1, MAX_LABEL + 1))
+            values ^= np.uint32(key)
+            values &= np.uint32(MAX_LABEL)
+        return values.astype(np.int32)
 
 
-def _classify(degrees: Array, xp: Any) -> list[tuple[DegreeClass, Array]]:
+class LabelRows:
+    """The rows of adjacencies that have neighbors, and what launches of kernels need of them.
+
+    Parameters
+    ----------
+    adjacencies : sequence of Adjacency
+        As of `propagate_labels`.
+    start, stop : int, optional
+        Range of the rows that may have neighbors; by default all.
+
+    Attributes
+    ----------
+    degrees : int64 array, shape (vertices,)
+        Number of neighbors in all adjacencies.
+    num_arcs : int
+    """
+
+    def __init__(
+        self, adjacencies: Sequence[Adjacency], start: int = 0, stop: int | None = None
+    ) -> None:
+        by_source, by_destination = adjacencies[0], adjacencies[-1]
+        xp = device.array_module(by_source.neighbors)
+        self.degrees = sum(xp.diff(each.offsets) for each in adjacencies)
+        self.num_arcs = sum(each.neighbors.size for each in adjacencies)
+        self._by_class = _classify(self.degrees[start:stop], start)
+        self._arguments = {
+            "is_directed": len(adjacencies) > 1,
+            "offsets": by_source.offsets, "neighbors": by_source.neighbors,
+            "in_offsets": by_destination.offsets, "in_neighbors": by_destination.neighbors,
+        }  # fmt: skip
+
+    def take_first_labels(self, new_labels: Array) -> None:
+        """Write the labels of the first iteration without a seed, of lists without equal arcs."""
+        rows = device.array_module(new_labels).flatnonzero(self.degrees).astype(np.int32)
+        device.launch(
+            "label_propagation", "take_first_labels", size=WARP * rows.size,
+            num_rows=rows.size, rows=rows, new_labels=new_labels, **self._arguments,
+        )  # fmt: skip
+
+    def propagate(self, labels: Array, new_labels: Array, active: Array | None = None) -> None:
+        """Write the most frequent labels of all rows, or of those that `active` marks."""
+        for degree_class, rows in self._by_class:
+            if active is not None:
+                rows = rows[active[rows]]
+            self._launch(degree_class, rows, labels, new_labels)
+
+    def find_neighbors(self, changed: Array) -> Array:
+        """Mark the neighbors of int32 rows."""
+        xp = device.array_module(changed)
+        is_neighbor = xp.zeros(self.degrees.size, bool)
+        device.launch(
+            "label_propagation", "mark_neighbors", size=WARP * changed.size,
+            num_rows=changed.size, rows=changed, is_active=is_neighbor, **self._arguments,
+        )  # fmt: skip
+        return is_neighbor
+
+    def _launch(
+        self, degree_class: DegreeClass, rows: Array, labels: Array, new_labels: Array
+    ) -> None:
+        """Compute the new labels of rows of one class."""
+        if not rows.size:
+            return
+        xp, threads, table_size = device.array_module(rows), *degree_class[1:]
+        arguments = self._arguments | {
+            "num_rows": rows.size, "rows": rows, "labels": labels, "new_labels": new_labels,
+        }  # fmt: skip
+        if not table_size:
+            device.launch(
+                "label_propagation", "propagate_short", size=threads * rows.size, lanes=threads,
+                **arguments,
+            )  # fmt: skip
+            return
+        geometry, overflow_size = None, 0
+        if xp is not np:
+            # As many blocks as fit at once: each takes the next row when it has finished one.
+            num_blocks = min(rows.size, device.max_cooperative_blocks() * MIN_THREADS // threads)
+            if 2 * degree_class.max_degree > table_size:
+                max_degree = int(self.degrees[rows].max())
+                overflow_size = min(1 << (2 * max_degree - 1).bit_length(), MAX_OVERFLOW_SIZE)
+                max_tables = (
+                    OVERFLOW_BYTES_PER_ARC * self.num_arcs // (BYTES_PER_SLOT * overflow_size)
+                )
+                num_blocks = max(1, min(num_blocks, max_tables))
+            geometry = num_blocks, threads
+        num_tables = 0 if geometry is None else geometry[0]
+        device.launch(
+            "label_propagation", "propagate_long", size=int(rows.size + self.num_arcs),
+            geometry=geometry, shared_bytes=BYTES_PER_SLOT * table_size,
+            next_row=xp.zeros(1, xp.int64), table_size=table_size, overflow_size=overflow_size,
+            overflow=xp.empty(2 * overflow_size * num_tables, xp.int32), **arguments,
+        )  # fmt: skip
+
+
+def _classify(degrees: Array, start: int) -> list[tuple[DegreeClass, Array]]:
     """Return the int32 rows of each class of degree that has any; vertices of degree 0 have none.
 
-    On a CPU, whose kernel tells rows apart itself, all are in one class.
+    The first degree is that of the row `start`. On a CPU, whose kernel tells rows apart itself, all
+    are in one class.
     """
+    xp = device.array_module(degrees)
     by_class, lower = [], 0
     for each in CLASSES if xp is not np else CLASSES[-1:]:
         rows = xp.flatnonzero((degrees > lower) & (degrees <= each.max_degree)).astype(xp.int32)
         lower = each.max_degree
         if rows.size:
-            by_class.append((each, rows))
+            by_class.append((each, rows + np.int32(start) if start else rows))
     return by_class
-
-
-def _launch(
-    degree_class: DegreeClass,
-    rows: Array,
-    degrees: Array,
-    labels: Array,
-    new_labels: Array,
-    num_arcs: int,
-    arguments: dict[str, Any],
-) -> None:
-    """Compute the new labels of rows of one class."""
-    if not rows.size:
-        return
-    xp, threads, table_size = device.array_module(rows), *degree_class[1:]
-    arguments = arguments | {
-        "num_rows": rows.size, "rows": rows, "labels": labels, "new_labels": new_labels,
-    }  # fmt: skip
-    if not table_size:
-        device.launch(
-            "label_propagation", "propagate_short", size=threads * rows.size, lanes=threads,
-            **arguments,
-        )  # fmt: skip
-        return
-    geometry, overflow_size = None, 0
-    if xp is not np:
-        # As many blocks as fit at once: each takes the next row when it has finished one.
-        num_blocks = min(rows.size, device.max_cooperative_blocks() * MIN_THREADS // threads)
-        if 2 * degree_class.max_degree > table_size:
-            max_degree = int(degrees[rows].max())
-            overflow_size = min(1 << (2 * max_degree - 1).bit_length(), MAX_OVERFLOW_SIZE)
-            max_tables = OVERFLOW_BYTES_PER_ARC * num_arcs // (BYTES_PER_SLOT * overflow_size)
-            num_blocks = max(1, min(num_blocks, max_tables))
-        geometry = num_blocks, threads
-    num_tables = 0 if geometry is None else geometry[0]
-    device.launch(
-        "label_propagation", "propagate_long", size=int(rows.size + num_arcs), geometry=geometry,
-        shared_bytes=BYTES_PER_SLOT * table_size, next_row=xp.zeros(1, xp.int64),
-        table_size=table_size, overflow_size=overflow_size,
-        overflow=xp.empty(2 * overflow_size * num_tables, xp.int32), **arguments,
-    )  # fmt: skip

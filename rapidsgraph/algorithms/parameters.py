@@ -120,9 +120,18 @@ class ComponentParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelParameters(Parameters):
-    """Parameters of label propagation; `iterations` is their maximum number."""
+    """Parameters of label propagation.
+
+    Attributes
+    ----------
+    iterations : int
+        Their maximum number.
+    seed : int or None
+        Breaks ties at random; by default the smallest label wins.
+    """
 
     iterations: int
+    seed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

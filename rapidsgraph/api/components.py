@@ -14,13 +14,17 @@ from ..validation import FramesMethod, check_choice, check_flag, suggest_paramet
 
 @suggest_parameters
 def connected_components(
-    graph: GraphLike, *, strong: bool = False, method: FramesMethod = "auto"
+    graph: GraphLike,
+    *,
+    strong: bool = False,
+    method: FramesMethod = "auto",
+    memory_limit: int | str | None = None,
 ) -> Frame:
     """Find the weakly or strongly connected components.
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         A frame needs the columns `source` and `destination`. A Dask frame, or the `Graph` of one,
         gives a Dask frame.
     strong : bool, default False
@@ -31,6 +35,9 @@ def connected_components(
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
         on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
         rows.
+    memory_limit : int or str, optional
+        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        streamed.
 
     Returns
     -------
@@ -54,7 +61,8 @@ def connected_components(
     Notes
     -----
     Weak components are found by union-find: a sample of the arcs finds most of the largest
-    component, whose other arcs are skipped [1]_, and trees are linked by compare-and-swap [2]_.
+    component, whose other arcs are skipped [1]_, and trees are linked by compare-and-swap [2]_. A
+    layered edge list is read once; its strong components are not found.
 
     A CPU finds strong components by depth-first search [3]_. A GPU removes vertices that have no
     arcs in one of the directions, finds the component of a vertex of high degree by a forward and a
@@ -93,5 +101,5 @@ def connected_components(
     check_flag("strong", strong)
     if strong and graph_type(storage_of(graph)) is DistributedGraph:
         method = "frames"  # ranks find weak components only
-    parameters = ComponentParameters(method=method, strong=bool(strong))
+    parameters = ComponentParameters(method=method, strong=bool(strong), memory_limit=memory_limit)
     return run("connected_components", graph, parameters)

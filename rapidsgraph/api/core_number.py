@@ -12,7 +12,12 @@ from ..validation import FramesMethod, check_choice, suggest_parameters
 
 
 @suggest_parameters
-def core_number(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
+def core_number(
+    graph: GraphLike,
+    *,
+    method: FramesMethod = "auto",
+    memory_limit: int | str | None = None,
+) -> Frame:
     """Find the core number of every vertex.
 
     The k-core is the largest subgraph in which every vertex has k neighbors or more. The core
@@ -20,13 +25,16 @@ def core_number(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A frame
         needs the columns `source` and `destination`. A Dask frame, or the `Graph` of one, gives a
         Dask frame.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, as for `connected_components`, with the
         same result.
+    memory_limit : int or str, optional
+        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        streamed.
 
     Returns
     -------
@@ -50,7 +58,9 @@ def core_number(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
     The vertices with the fewest neighbors are removed, level by level [2]_: on one CPU or GPU in
     one launch and in linear time, on several with an exchange of the removed vertices after each
     round. A path of n vertices takes n / 2 rounds, each of which removes its two ends. The frame
-    form lowers bounds of the core numbers, from the degrees on, until none changes [3]_.
+    form lowers bounds of the core numbers, from the degrees on, until none changes [3]_. So does
+    that of a layered edge list, for as many vertices at a time as fit in memory with their
+    neighbors.
 
     `networkx.core_number` returns the same numbers, but refuses graphs with self-loops. Of a
     directed graph it counts both arcs of a pair of vertices, which are one edge here.
@@ -76,4 +86,4 @@ def core_number(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
     3       3     1
     """
     check_choice("method", method, get_args(FramesMethod))
-    return run("core_number", graph, Parameters(method=method))
+    return run("core_number", graph, Parameters(method=method, memory_limit=memory_limit))

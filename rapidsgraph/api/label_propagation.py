@@ -8,12 +8,17 @@ from ..algorithms.parameters import LabelParameters
 from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..validation import FramesMethod, check_choice, check_count, suggest_parameters
+from ..validation import FramesMethod, check_choice, check_count, check_seed, suggest_parameters
 
 
 @suggest_parameters
 def label_propagation(
-    graph: GraphLike, *, iterations: int = 10, method: FramesMethod = "auto"
+    graph: GraphLike,
+    *,
+    iterations: int = 10,
+    seed: int | None = None,
+    method: FramesMethod = "auto",
+    memory_limit: int | str | None = None,
 ) -> Frame:
     """Detect communities by label propagation: CDLP of LDBC Graphalytics.
 
@@ -23,16 +28,25 @@ def label_propagation(
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         In a directed graph, neighbors are those of incoming and those of outgoing edges; one in
         both counts twice. Parallel edges that the graph keeps count each. Weights are ignored. A
         frame needs the columns `source` and `destination`. A Dask frame, or the `Graph` of one,
         gives a Dask frame.
     iterations : int, default 10
-        Number of iterations. They end earlier if one changes no label, with the same result.
+        Number of iterations. Without a `seed` they end earlier if one changes no label, with the
+        same result.
+    seed : int, optional
+        Break ties at random instead: of several most frequent labels, a vertex takes the first in
+        an order that depends on the seed, the iteration and the labels' positions among the sorted
+        vertex names only. So the result for one seed is the same in every library and `method`, and
+        on any number of workers.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, as for `connected_components`, with the
         same result.
+    memory_limit : int or str, optional
+        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        streamed.
 
     Returns
     -------
@@ -45,8 +59,8 @@ def label_propagation(
     Raises
     ------
     GraphError
-        If `iterations` is not a number above 0, a name column is called like a result column, or
-        the frame has no columns `source` and `destination`.
+        If `iterations` is not a number above 0 or `seed` one of 0 or more, a name column is called
+        like a result column, or the frame has no columns `source` and `destination`.
     InsufficientMemoryError
         If the run would not fit into memory; raised before it starts.
 
@@ -60,7 +74,11 @@ def label_propagation(
     Label propagation was proposed with labels that are updated one after another, in random order,
     and with ties broken at random [1]_. LDBC's variant is synchronous and deterministic [2]_: the
     result depends on the order of the vertex names only. It need not converge: the endpoints of an
-    isolated edge swap labels in every iteration.
+    isolated edge swap labels in every iteration. `seed` keeps it synchronous, and breaks ties at
+    random.
+
+    Of a layered edge list, the neighbors of as many vertices as fit in memory are read at a time,
+    in one or more sweeps over the edges per iteration.
 
     References
     ----------
@@ -86,5 +104,9 @@ def label_propagation(
     """
     check_count("iterations", iterations)
     check_choice("method", method, get_args(FramesMethod))
-    parameters = LabelParameters(method=method, iterations=int(iterations))
+    check_seed(seed)
+    parameters = LabelParameters(
+        method=method, iterations=int(iterations), seed=None if seed is None else int(seed),
+        memory_limit=memory_limit,
+    )  # fmt: skip
     return run("label_propagation", graph, parameters)

@@ -12,16 +12,24 @@ from ..validation import FramesMethod, check_choice, suggest_parameters
 
 
 @suggest_parameters
-def triangle_count(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
+def triangle_count(
+    graph: GraphLike,
+    *,
+    method: FramesMethod = "auto",
+    memory_limit: int | str | None = None,
+) -> Frame:
     """Count the triangles that every vertex is in.
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
         frame, or the `Graph` of one, gives a Dask frame.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result, as for `bfs`.
+    memory_limit : int or str, optional
+        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        streamed.
 
     Returns
     -------
@@ -49,6 +57,11 @@ def triangle_count(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
     vertices of higher rank of a triangle are intersected [1]_ [2]_. This takes O(m sqrt(m)) steps
     for m edges.
 
+    Of a layered edge list, the lists of as many vertices as fit in memory are read at a time, and
+    intersected with those of all others that they may have edges to: in an undirected list with
+    those of adjacent layers, so that all edges are read a few times; in a directed one of k such
+    groups up to k (k + 1) times.
+
     References
     ----------
     .. [1] N. Chiba and T. Nishizeki, "Arboricity and subgraph listing algorithms", SIAM J. Comput.
@@ -68,20 +81,28 @@ def triangle_count(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
     3       3          0
     """
     check_choice("method", method, get_args(FramesMethod))
-    return run("triangle_count", graph, Parameters(method=method))
+    return run("triangle_count", graph, Parameters(method=method, memory_limit=memory_limit))
 
 
 @suggest_parameters
-def clustering_coefficient(graph: GraphLike, *, method: FramesMethod = "auto") -> Frame:
+def clustering_coefficient(
+    graph: GraphLike,
+    *,
+    method: FramesMethod = "auto",
+    memory_limit: int | str | None = None,
+) -> Frame:
     """Compute the local clustering coefficient of every vertex.
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         Edges of a frame are directed. Self-loops, parallel edges and weights are ignored. A Dask
         frame, or the `Graph` of one, gives a Dask frame.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result, as for `bfs`.
+    memory_limit : int or str, optional
+        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        streamed.
 
     Returns
     -------
@@ -140,4 +161,6 @@ def clustering_coefficient(graph: GraphLike, *, method: FramesMethod = "auto") -
     3       3     0.000000
     """
     check_choice("method", method, get_args(FramesMethod))
-    return run("clustering_coefficient", graph, Parameters(method=method))
+    return run(
+        "clustering_coefficient", graph, Parameters(method=method, memory_limit=memory_limit)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -10,12 +10,17 @@ import typer
 import rapidsgraph as rg
 
 from .app import DeviceOption, app, command, print_rows
-from .files import FormatOption, OutputFormatOption, open_edges
-from .layered_input import refuse_store
+from .files import FormatOption, OutputFormatOption
+from .layered_input import (
+    UNDIRECTED_IGNORES,
+    MemoryLimitOption,
+    read_graph_or_layers,
+    report_streaming,
+)
 from .options import (
     CommandRun,
     DestinationOption,
-    EdgesArgument,
+    EdgesOrLayersArgument,
     SourceOption,
     UselessUndirectedOption,
     VerticesOption,
@@ -34,13 +39,14 @@ from .options import (
 )
 def core_number(
     context: typer.Context,
-    edges: EdgesArgument,
+    edges: EdgesOrLayersArgument,
     format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UselessUndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
+    memory_limit: MemoryLimitOption = None,
     output: Annotated[str | None, output_option("vertices with their core numbers")] = None,
     output_format: OutputFormatOption = None,
     top: Annotated[
@@ -57,14 +63,15 @@ def core_number(
         {"EDGES": edges, "--vertices": vertices},
         output=output, output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
-    refuse_store(edges, "core-number")
-    graph = run.read_graph(
-        open_edges(context), source, destination,
-        device=device, vertices=vertices, directed=False, self_loops="drop",
+    graph: Any = read_graph_or_layers(
+        context, run, edges, source, destination, ignored=UNDIRECTED_IGNORES,
+        memory_limit=memory_limit, device=device, vertices=vertices, verify=verify,
+        directed=False, self_loops="drop",
     )  # fmt: skip
-    result = rg.core_number(graph)
+    result = rg.core_number(graph, memory_limit=memory_limit)
     run.end_step("peeled")
     run.report_graph(graph)
+    report_streaming(run, graph)
     sizes = np.bincount(result["core"].to_numpy())
     if sizes.size:
         run.report(f"largest core number: {sizes.size - 1:,}, of {sizes[-1]:,} vertices")

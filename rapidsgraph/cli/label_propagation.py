@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import rapidsgraph as rg
 
+from ..graph.local_graph import storage_of
 from .app import DeviceOption, app, columns_of, command, print_rows
-from .files import FormatOption, OutputFormatOption, open_edges
-from .layered_input import refuse_store
+from .files import FormatOption, OutputFormatOption
+from .layered_input import (
+    LABELS_IGNORE,
+    MemoryLimitOption,
+    read_graph_or_layers,
+    report_streaming,
+)
 from .options import (
     CommandRun,
     DestinationOption,
-    EdgesArgument,
+    EdgesOrLayersArgument,
     SourceOption,
     UndirectedOption,
     VerticesOption,
@@ -33,14 +39,21 @@ from .options import (
 )
 def label_propagation(
     context: typer.Context,
-    edges: EdgesArgument,
+    edges: EdgesOrLayersArgument,
     format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UndirectedOption = False,
     vertices: VerticesOption = None,
     iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Number of iterations.")] = 10,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="SEED", help="Break ties at random; by default the smallest label wins."
+        ),
+    ] = None,
     device: DeviceOption = "auto",
+    memory_limit: MemoryLimitOption = None,
     output: Annotated[str | None, output_option("vertices with their labels")] = None,
     output_format: OutputFormatOption = None,
     top: Annotated[
@@ -57,24 +70,27 @@ def label_propagation(
         {"EDGES": edges, "--vertices": vertices},
         output=output, output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
-    refuse_store(edges, "label-propagation")
-    graph = run.read_graph(
-        open_edges(context), source, destination,
-        device=device, vertices=vertices, directed=not undirected,
+    graph: Any = read_graph_or_layers(
+        context, run, edges, source, destination, ignored=LABELS_IGNORE,
+        memory_limit=memory_limit, device=device, vertices=vertices, verify=verify,
+        directed=not undirected,
     )  # fmt: skip
-    result = rg.label_propagation(graph, iterations=iterations)
+    result = rg.label_propagation(
+        graph, iterations=iterations, seed=seed, memory_limit=memory_limit
+    )
     run.end_step("labeled")
     run.report_graph(graph)
-    label_columns = [name for name in result.columns if name not in graph.vertices.columns]
-    shared = [name for name in graph.vertices.columns if not name.startswith("vertex")]
-    keys = [*shared, *label_columns]
+    report_streaming(run, graph)
+    labeling = storage_of(graph).labeling
+    names = labeling.endpoint_columns("label")
+    keys = [names.get(name, name) for name in labeling.names.labels]
     sizes = result[keys].assign(vertices=1).groupby(keys, as_index=False)["vertices"].sum()
     if len(sizes):
         run.report(
             f"communities: {len(sizes):,}, the largest of {int(sizes['vertices'].max()):,} vertices"
         )
     if verify:
-        rg.verify.label_propagation(graph, result, iterations=iterations)
+        rg.verify.label_propagation(graph, result, iterations=iterations, seed=seed)
         run.report("verified: every label is the most frequent one among the neighbors")
 
     def print_largest(count: int | None) -> None:

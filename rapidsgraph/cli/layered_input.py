@@ -20,13 +20,13 @@ from .. import io
 from ..device import Device
 from ..errors import GraphError, format_bytes
 from ..graph.csr import MultiEdges
-from ..graph.local_graph import storage_of
+from ..graph.local_graph import SelfLoops, storage_of
 from ..io.inputs import InputFiles
 from ..io.remote import display_url
 from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..validation import DEFAULT_WEIGHT, check_path, parse_bytes
-from .files import is_file_or_folder
+from .files import is_file_or_folder, open_edges
 from .help import EXECUTION, flag_option
 from .options import CommandRun, column_argument, is_given
 from .sources import (
@@ -76,10 +76,13 @@ INPUT_OPTIONS = (
     "source", "destination", "weight", "unweighted", "undirected", "multi_edges", "self_loops",
     "vertices",
 )  # fmt: skip
-# Options that the results of BFS, SSSP and PageRank do not depend on.
+# Options that the results of commands do not depend on.
 BFS_IGNORES = "weight", "multi_edges", "self_loops", "minimum_edges"
 SSSP_IGNORES = "self_loops", "minimum_edges"
 PAGERANK_IGNORES = ("minimum_edges",)
+LABELS_IGNORE = "weight", "minimum_edges"
+CLUSTERING_IGNORES = (*LABELS_IGNORE, "multi_edges", "self_loops")
+UNDIRECTED_IGNORES = (*CLUSTERING_IGNORES, "directed")
 
 
 def is_store(path: str | Path | InputFiles) -> bool:
@@ -289,9 +292,51 @@ def load_cached(
     return layered
 
 
-def report_streaming(run: CommandRun, layered: Any) -> None:
-    """Report how much the last algorithm has read of a layered edge list."""
-    statistics = layered.last_run
+def read_graph_or_layers(
+    context: typer.Context,
+    run: CommandRun,
+    edges: str,
+    source: list[str] | None,
+    destination: list[str] | None,
+    *,
+    ignored: Collection[str],
+    memory_limit: int | None,
+    device: Device,
+    vertices: str | None,
+    verify: bool,
+    directed: bool = True,
+    self_loops: SelfLoops = "keep",
+) -> Any:
+    """Return the graph of EDGES without weights, or with a memory limit its layered edge list.
+
+    Parameters
+    ----------
+    ignored : collection of str
+        Options that may differ from those of a stored list.
+    self_loops : {"keep", "drop"}
+        Policy of a graph; a list keeps self-loops, on which results do not depend if it is "drop".
+    """
+    by_layers = uses_layers(context, edges, False, memory_limit, verify)
+    if is_store(edges):
+        return open_layered(run, edges, device)
+    files = open_edges(context)
+    if not by_layers:
+        return run.read_graph(
+            files, source, destination, device=device, vertices=vertices, directed=directed,
+            self_loops=self_loops,
+        )  # fmt: skip
+    options = build_options(source, destination, not directed, vertices=vertices)
+    return load_cached(
+        run, files, None, options, ignored, may_replace=False, device=device,
+        memory_limit=memory_limit,
+    )  # fmt: skip
+
+
+def report_streaming(run: CommandRun, graph: Any) -> None:
+    """Report how much the last algorithm has read of a graph, if it is a layered edge list."""
+    statistics = graph.last_run if isinstance(graph, rg.LayeredEdgeList) else None
+    if statistics is None:
+        return
     run.report(
         f"{pluralize(statistics.passes, 'pass', 'passes')} over the edges: "
         f"{pluralize(statistics.partitions, 'partition')}, {format_bytes(statistics.nbytes)}"

@@ -20,19 +20,19 @@ from .help import OUTPUT, flag_option
 from .layered_input import (
     BFS_IGNORES,
     SSSP_IGNORES,
+    UNDIRECTED_IGNORES,
     LayersOption,
     MemoryLimitOption,
     build_options,
     is_store,
     load_rooted,
-    refuse_store,
+    read_graph_or_layers,
     report_streaming,
     uses_layers,
 )
 from .options import (
     CommandRun,
     DestinationOption,
-    EdgesArgument,
     EdgesOrLayersArgument,
     MultiEdgesOption,
     ProgressOption,
@@ -278,7 +278,7 @@ def sssp(
 )
 def components(
     context: typer.Context,
-    edges: EdgesArgument,
+    edges: EdgesOrLayersArgument,
     format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
@@ -288,6 +288,7 @@ def components(
     ] = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
+    memory_limit: MemoryLimitOption = None,
     output: Annotated[str | None, output_option("vertices with their components")] = None,
     output_format: OutputFormatOption = None,
     top: Annotated[
@@ -302,18 +303,24 @@ def components(
     """
     if strong and undirected:
         raise typer.BadParameter("leave out this or --strong", param_hint="--undirected")
+    if strong and memory_limit is not None:
+        raise typer.BadParameter(
+            "layered edge lists have no strong components; leave out this or --strong",
+            param_hint="--memory-limit",
+        )
     run = CommandRun(
         "components",
         {"EDGES": edges, "--vertices": vertices},
         output=output, output_format=output_format, top=top, verify=verify, plot=plot,
     )  # fmt: skip
-    refuse_store(edges, "components")
-    graph = run.read_graph(
-        open_edges(context), source, destination, device=device, vertices=vertices
-    )
-    result = rg.connected_components(graph, strong=strong)
+    graph: Any = read_graph_or_layers(
+        context, run, edges, source, destination, memory_limit=memory_limit, device=device,
+        ignored=UNDIRECTED_IGNORES, vertices=vertices, verify=verify,
+    )  # fmt: skip
+    result = rg.connected_components(graph, strong=strong, memory_limit=memory_limit)
     run.end_step("labeled")
     run.report_graph(graph)
+    report_streaming(run, graph)
     sizes = np.bincount(result["component"].to_numpy())
     if sizes.size:
         run.report(f"components: {sizes.size:,}, the largest of {sizes[0]:,} vertices")

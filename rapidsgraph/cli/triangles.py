@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import rapidsgraph as rg
 
 from .app import DeviceOption, app, command, print_highest
-from .files import FormatOption, OutputFormatOption, open_edges
-from .layered_input import refuse_store
+from .files import FormatOption, OutputFormatOption
+from .layered_input import (
+    CLUSTERING_IGNORES,
+    UNDIRECTED_IGNORES,
+    MemoryLimitOption,
+    read_graph_or_layers,
+    report_streaming,
+)
 from .options import (
     CommandRun,
     DestinationOption,
-    EdgesArgument,
+    EdgesOrLayersArgument,
     SourceOption,
     UndirectedOption,
     UselessUndirectedOption,
@@ -36,13 +42,14 @@ TopOption = Annotated[int | None, top_option("Print the N highest; by default 10
 )
 def triangles(
     context: typer.Context,
-    edges: EdgesArgument,
+    edges: EdgesOrLayersArgument,
     format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UselessUndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
+    memory_limit: MemoryLimitOption = None,
     output: Annotated[str | None, output_option("vertices with their triangles")] = None,
     output_format: OutputFormatOption = None,
     top: TopOption = None,
@@ -53,14 +60,15 @@ def triangles(
         "triangles", {"EDGES": edges, "--vertices": vertices}, output=output,
         output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
-    refuse_store(edges, "triangles")
-    graph = run.read_graph(
-        open_edges(context), source, destination, device=device, vertices=vertices, directed=False,
-        self_loops="drop",
+    graph: Any = read_graph_or_layers(
+        context, run, edges, source, destination, ignored=UNDIRECTED_IGNORES,
+        memory_limit=memory_limit, device=device, vertices=vertices, verify=verify,
+        directed=False, self_loops="drop",
     )  # fmt: skip
-    result = rg.triangle_count(graph)
+    result = rg.triangle_count(graph, memory_limit=memory_limit)
     run.end_step("counted")
     run.report_graph(graph)
+    report_streaming(run, graph)
     run.report(f"triangles: {int(result['triangles'].sum()) // 3:,}")
     if verify:
         rg.verify.triangle_count(graph, result)
@@ -77,13 +85,14 @@ def triangles(
 )
 def clustering(
     context: typer.Context,
-    edges: EdgesArgument,
+    edges: EdgesOrLayersArgument,
     format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
     undirected: UndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
+    memory_limit: MemoryLimitOption = None,
     output: Annotated[str | None, output_option("vertices with their coefficients")] = None,
     output_format: OutputFormatOption = None,
     top: TopOption = None,
@@ -94,18 +103,15 @@ def clustering(
         "coefficients", {"EDGES": edges, "--vertices": vertices}, output=output,
         output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
-    refuse_store(edges, "clustering")
-    graph = run.read_graph(
-        open_edges(context),
-        source,
-        destination,
-        device=device,
-        vertices=vertices,
+    graph: Any = read_graph_or_layers(
+        context, run, edges, source, destination, ignored=CLUSTERING_IGNORES,
+        memory_limit=memory_limit, device=device, vertices=vertices, verify=verify,
         directed=not undirected,
-    )
-    result = rg.clustering_coefficient(graph)
+    )  # fmt: skip
+    result = rg.clustering_coefficient(graph, memory_limit=memory_limit)
     run.end_step("counted")
     run.report_graph(graph)
+    report_streaming(run, graph)
     if len(result):
         run.report(f"mean coefficient: {float(result['coefficient'].mean()):.6g}")
     if verify:

@@ -29,7 +29,7 @@ def label_propagation(graph: GraphLike, parameters: LabelParameters) -> Frame:
     frame, _ = graph.run_for_frame(
         _propagate_labels, graph.partitions("csr"),
         graph.partitions("csc") if graph.directed else None, tuple(graph.bounds),
-        parameters.iterations, graph.is_merged, name="labels",
+        parameters, graph.is_merged, name="labels",
     )  # fmt: skip
     return frame
 
@@ -40,7 +40,7 @@ def _propagate_labels(
     by_source: Partition,
     by_destination: Partition | None,
     bounds: tuple[int, ...],
-    iterations: int,
+    parameters: LabelParameters,
     is_merged: bool,
 ) -> tuple:
     """Return the result frame of the partition's vertices; see `finish_frame`."""
@@ -60,6 +60,6 @@ def _propagate_labels(
         return row.copy()
 
     adjacencies = [each.adjacency for each in partitions]
-    labels = propagate_labels(adjacencies, iterations, is_merged, exchange)[own]
+    labels = propagate_labels(adjacencies, parameters, is_merged, exchange)[own]
     frame = create_vertex_frame(by_source, label_columns(by_source.labeling, labels))
     return finish_frame(communicator, frame)

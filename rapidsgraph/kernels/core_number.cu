@@ -12,14 +12,16 @@
 // list at one level more than its core number, and the core numbers sum up to at most the number of
 // arcs, so all levels together read the list in time linear in the size of the graph.
 //
-// Entries: peel, remove_vertices.
+// Entries: peel, remove_vertices, lower_bounds.
 //
 // References: V. Batagelj, M. Zaversnik, "An O(m) algorithm for cores decomposition of networks",
 // 2003, https://arxiv.org/abs/cs/0310049. N. S. Dasari, D. Ranjan, M. Zubair, "ParK: an efficient
 // algorithm for k-core decomposition on multi-core processors", IEEE Big Data 2014,
 // https://doi.org/10.1109/BigData.2014.7004366 (levels of rounds). H. Kabir, K. Madduri, "Parallel
 // k-core decomposition on multicore platforms", IPDPSW 2017,
-// https://doi.org/10.1109/IPDPSW.2017.151 (dropping removed vertices).
+// https://doi.org/10.1109/IPDPSW.2017.151 (dropping removed vertices). A. Montresor, F. De
+// Pellegrini, D. Miorandi, "Distributed k-core decomposition", IEEE Trans. Parallel Distrib. Syst.
+// 24(2), 2013, https://doi.org/10.1109/TPDS.2012.124 (lowering bounds).
 
 #include "frontier.cuh"
 
@@ -155,4 +157,36 @@ extern "C" __global__ void remove_vertices(long long num_removed, const int *rem
            for (int k = 0; k < BATCH; k++) next.append(is_new[k], neighbor[k]);
          });
   next.flush(next.count);
+}
+
+// Lower the bounds of rows of a tile, which is in memory: a bound k becomes the largest number h up
+// to k of neighbors with bounds of h or more. Bounds that no row lowers are the core numbers. Rows
+// whose neighbors have changed become active. The caller has made `rows` inactive; a GPU processes
+// each once, and a CPU also those between tile_start and tile_stop that become active.
+extern "C" __global__ void lower_bounds(long long num_rows, const int *rows, long long tile_start,
+                                        long long tile_stop, const long long *offsets,
+                                        const int *neighbors, int *cores, bool *is_active) {
+  const int lane = lane_id();
+  for (long long item = warp_id(); item < num_rows; item += warp_count()) {
+    const int row = rows[item], bound = cores[row];
+    const long long start = offsets[row], stop = offsets[row + 1];
+    int low = 0, high = (int)min((long long)bound, stop - start);
+    while (low < high) {
+      const int middle = low + (high - low + 1) / 2;
+      long long count = 0;
+      for (long long arc = start + lane; arc < stop; arc += WARP)
+        count += __ldcg(cores + neighbors[arc]) >= middle;
+      if (warp_sum(count) >= middle)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    if (low == bound) continue;
+    if (lane == 0) *(volatile int *)(cores + row) = low;
+    // A neighbor that another warp lowers meanwhile either sees this bound or becomes active.
+    __threadfence();
+    __syncwarp();
+    for (long long arc = start + lane; arc < stop; arc += WARP)
+      if (__ldcg(cores + neighbors[arc]) > low) is_active[neighbors[arc]] = true;
+  }
 }

@@ -76,3 +76,42 @@ def peel(
 @serial
 def remove_vertices(num_removed, removed, level, offsets, neighbors, cores, queue, num_queued):
     num_queued[0] = _remove(0, num_removed, level, offsets, neighbors, cores, removed, queue, 0)
+
+
+@serial
+def lower_bounds(
+    num_rows, rows, tile_start, tile_stop, offsets, neighbors, cores, is_active
+):  # fmt: skip
+    capacity = tile_stop - tile_start + 1
+    queue = np.empty(capacity, np.int32)  # a ring: a row that is active is in it once
+    head, size, largest = 0, num_rows, 0
+    for index in range(num_rows):
+        queue[np.uint64(index)] = rows[np.uint64(index)]
+        is_active[np.uint64(rows[np.uint64(index)])] = True
+    for row in range(tile_start, tile_stop):
+        largest = max(largest, offsets[np.uint64(row + 1)] - offsets[np.uint64(row)])
+    counts = np.zeros(largest + 1, np.int64)  # of the neighbors of a row by bound
+    while size:
+        row = np.uint64(queue[np.uint64(head)])
+        head, size = (head + 1) % capacity, size - 1
+        is_active[row] = False
+        start, stop = offsets[row], offsets[row + ONE]
+        bound = cores[row]
+        high = min(np.int64(bound), stop - start)
+        for arc in range(start, stop):
+            counts[np.uint64(min(np.int64(cores[np.uint64(neighbors[np.uint64(arc)])]), high))] += 1
+        level, num_above = high, counts[np.uint64(high)]
+        while num_above < level:
+            level -= 1
+            num_above += counts[np.uint64(level)]
+        counts[: high + 1] = 0
+        if level == bound:
+            continue
+        cores[row] = level
+        for arc in range(start, stop):
+            neighbor = np.uint64(neighbors[np.uint64(arc)])
+            if cores[neighbor] > level and not is_active[neighbor]:
+                is_active[neighbor] = True
+                if tile_start <= np.int64(neighbor) < tile_stop:
+                    queue[np.uint64((head + size) % capacity)] = neighbor
+                    size += 1

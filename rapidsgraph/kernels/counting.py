@@ -100,3 +100,11 @@ def sorted_offsets(keys, values, offsets, disorder):
     first_empty = keys[rows - 1] + 1 if rows else 0
     for row in range(first_empty, len(offsets)):
         offsets[row] = rows
+
+
+@parallel
+def sort_lists(start, stop, offsets, neighbors):
+    """Sort the lists of the rows [start, stop) in place."""
+    for row_ in prange(start, stop):
+        row = np.uint64(row_)
+        neighbors[offsets[row] : offsets[row + np.uint64(1)]].sort()

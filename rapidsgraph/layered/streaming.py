@@ -73,13 +73,9 @@ def open_stream(
     on_gpu = storage.xp is not np
     sizes = 4 * storage.table[:, COLUMN["words"]]
     total, largest = int(sizes.sum()), int(sizes.max(initial=0))
-    resident_bytes = total if on_gpu and device.is_on_gpu(storage.words) else 0
-    available = device.free_memory(storage.xp) + resident_bytes if limit is None else limit
-    is_streamable = on_gpu or storage.is_mapped
-    needed = reserved + (min(2 * largest, total) if is_streamable else total)
-    if available < needed:
-        where = "memory_limit" if limit is not None else "on the GPU" if on_gpu else "in memory"
-        raise InsufficientMemoryError(purpose, needed, available, where)
+    available = available_memory(storage, limit)
+    check_memory(storage, purpose, reserved + least_memory(storage), available, limit)
+    resident_bytes = _resident_bytes(storage)
     fits = reserved + total <= available
     if not on_gpu:
         return MappedStream(storage) if storage.is_mapped and not fits else PartitionStream(storage)
@@ -96,6 +92,34 @@ def open_stream(
     resident_limit = available - reserved - num_buffers * largest
     num_resident = int(np.searchsorted(np.cumsum(sizes), resident_limit, side="right"))
     return GpuStream(storage, num_resident, num_buffers, is_repeated)
+
+
+def available_memory(storage: LayeredStorage, limit: int | None) -> int:
+    """Return the bytes that a run may take, with the partitions that are on the GPU already."""
+    if limit is not None:
+        return limit
+    return device.free_memory(storage.xp) + _resident_bytes(storage)
+
+
+def least_memory(storage: LayeredStorage) -> int:
+    """Return the bytes that the stream of a storage takes at least."""
+    is_streamable = storage.xp is not np or storage.is_mapped
+    return min(2 * storage.largest_partition, storage.nbytes) if is_streamable else storage.nbytes
+
+
+def check_memory(
+    storage: LayeredStorage, purpose: str, needed: int, available: int, limit: int | None
+) -> None:
+    """Raise InsufficientMemoryError if a run needs more memory than is available."""
+    if available < needed:
+        on_gpu = storage.xp is not np
+        where = "memory_limit" if limit is not None else "on the GPU" if on_gpu else "in memory"
+        raise InsufficientMemoryError(purpose, needed, available, where)
+
+
+def _resident_bytes(storage: LayeredStorage) -> int:
+    is_resident = storage.xp is not np and device.is_on_gpu(storage.words)
+    return storage.nbytes if is_resident else 0
 
 
 class PartitionStream:

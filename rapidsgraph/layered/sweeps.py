@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import device
-from ..algorithms.run_memory import ALGORITHM_BYTES, Algorithm
+from ..algorithms.run_memory import ALGORITHM_BYTES, TILE_BYTES, Algorithm
 from ..algorithms.traversal import TraversalResult
 from ..device import Array
 from ..errors import InsufficientMemoryError
@@ -39,7 +39,8 @@ def memory_requirement(
     num_vertices = storage.num_vertices
     limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
     purpose = f"{title} of a layered edge list of {num_vertices:,} vertices"
-    return purpose, num_vertices * ALGORITHM_BYTES[algorithm].per_vertex, limit
+    per_vertex = TILE_BYTES.get(algorithm, ALGORITHM_BYTES[algorithm]).per_vertex
+    return purpose, num_vertices * per_vertex, limit
 
 
 def check_vertices_fit(
@@ -75,7 +76,7 @@ def finish_run(storage: LayeredStorage, stream: PartitionStream, passes: int) ->
     logger.debug("streamed %d partitions in %d passes", stream.num_partitions, passes)
 
 
-def _launch(
+def launch_sweep(
     storage: LayeredStorage, stem: str, entry: str, start: int, stop: int, **arguments: Any
 ) -> None:
     """Launch a kernel over a range of partitions, on a GPU with at most the resident blocks."""
@@ -117,7 +118,7 @@ def find_parents(
     starts, partitions = storage.layer_starts, forward_partitions(storage, last_layer)
     end = int(starts[last_layer])  # edges of the last layer reach no new vertices
     for start, stop, origin, words in stream.sweep(partitions.tolist(), forward_only=True):
-        _launch(
+        launch_sweep(
             storage, "layered_sweep", "find_parents", start, stop,
             origin=origin, table=stream.table, words=words, checksums=stream.checksums,
             num_layers=starts.size - 1, layer_starts=storage.device_layer_starts, row_limit=end,
@@ -190,7 +191,7 @@ class SsspSweeps:
         a vertex with fewer `hops`.
         """
         for start, stop, arguments in self.sweep(self.reached):
-            _launch(
+            launch_sweep(
                 self.storage, "layered_sssp", "find_predecessors", start, stop, **arguments,
                 zero_weight=zero_weight, names=self.storage.order, distances=distances, hops=hops,
                 predecessors=parents,
@@ -300,7 +301,7 @@ def make_scatter(
         copies.fill(0)
         totals = copies if num_copies else sums
         for start, stop, origin, words in stream.sweep(partitions, next_partitions=partitions):
-            _launch(
+            launch_sweep(
                 storage, "layered_sweep", "scatter", start, stop,
                 origin=origin, table=stream.table, words=words, checksums=stream.checksums,
                 weight_type=weight_type, weighted=storage.weighted, damping=damping,

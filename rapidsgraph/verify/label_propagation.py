@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from .. import frames
-from ..algorithms.label_propagation import list_adjacencies
+from ..algorithms.label_propagation import LabelOrder, list_adjacencies
 from ..device import Array, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
 from ..graph.csr import row_indices
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
-from ..validation import check_count, suggest_parameters
+from ..validation import check_count, check_seed, suggest_parameters
 from .result_reader import Result, verification_errors, vertex_name
 
 
 @suggest_parameters
-def label_propagation(graph: GraphLike, result: Frame, *, iterations: int = 10) -> int:
+def label_propagation(
+    graph: GraphLike, result: Frame, *, iterations: int = 10, seed: int | None = None
+) -> int:
     """Verify a result of `label_propagation`.
 
     Parameters
@@ -25,6 +27,7 @@ def label_propagation(graph: GraphLike, result: Frame, *, iterations: int = 10) 
     result : frame
         Vertex names and labels, one row per vertex, in any order.
     iterations : int, default 10
+    seed : int, optional
         As of `rapidsgraph.label_propagation`.
 
     Returns
@@ -38,7 +41,8 @@ def label_propagation(graph: GraphLike, result: Frame, *, iterations: int = 10) 
         If a label is wrong, or a vertex is unknown, missing or repeated; the message names the
         first such vertex.
     GraphError
-        If the result has no column `label`, or `iterations` is not a number above 0.
+        If the result has no column `label`, `iterations` is not a number above 0, or `seed` is not
+        one of 0 or more.
 
     See Also
     --------
@@ -58,9 +62,11 @@ def label_propagation(graph: GraphLike, result: Frame, *, iterations: int = 10) 
     1
     """
     check_count("iterations", iterations)
+    check_seed(seed)
     graph = as_local_graph(in_memory(graph))
     xp = graph.xp
-    labels, expected = _read_labels(graph, result), compute_labels(graph, int(iterations))
+    labels = _read_labels(graph, result)
+    expected = compute_labels(graph, int(iterations), seed)
     is_wrong = labels != expected
     if count_nonzero(is_wrong):
         vertex = int(is_wrong.argmax())
@@ -75,7 +81,7 @@ def label_propagation(graph: GraphLike, result: Frame, *, iterations: int = 10) 
     return int(xp.unique(labels).size)
 
 
-def compute_labels(graph: LocalGraph, iterations: int) -> Array:
+def compute_labels(graph: LocalGraph, iterations: int, seed: int | None = None) -> Array:
     """Return the label of every vertex by sorting: vertex ids, int64."""
     xp, num_vertices = graph.xp, graph.num_vertices
     adjacencies = list_adjacencies(graph)
@@ -84,7 +90,10 @@ def compute_labels(graph: LocalGraph, iterations: int) -> Array:
     labels = xp.arange(num_vertices)
     if not rows.size:
         return labels
-    for _ in range(iterations):
+    for iteration in range(iterations):
+        if seed is not None:  # numbers whose order is that of equally frequent labels
+            numbering = LabelOrder(seed, iteration)
+            labels = numbering.apply(labels).astype(xp.int64)
         pairs = xp.sort((rows << 32) | labels[neighbors])
         is_first = xp.ones(pairs.size, bool)
         is_first[1:] = pairs[1:] != pairs[:-1]
@@ -98,6 +107,9 @@ def compute_labels(graph: LocalGraph, iterations: int) -> Array:
         is_best[1:] = owners[1:] != owners[:-1]
         new_labels = labels.copy()
         new_labels[owners[is_best]] = candidates[is_best]
+        if seed is not None:
+            labels = numbering.revert(new_labels).astype(xp.int64)
+            continue
         if not count_nonzero(new_labels != labels):
             break
         labels = new_labels

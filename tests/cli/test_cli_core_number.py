@@ -38,13 +38,16 @@ def test_writes_and_verifies(edges, tmp_path):
 
 def test_a_wrong_result_is_not_written(edges, tmp_path, monkeypatch):
     right = rg.core_number
-    monkeypatch.setattr(rg, "core_number", lambda graph: right(graph).assign(core=1))
+    monkeypatch.setattr(rg, "core_number", lambda graph, **_: right(graph).assign(core=1))
     done = run("core-number", edges, "--verify", "-o", tmp_path / "cores.csv", code=1)
     assert "error: vertex a has core number 1, but is in a subgraph" in done.stderr
     assert not (tmp_path / "cores.csv").exists()
 
 
-def test_layered_edge_lists_are_refused(edges, tmp_path):
+def test_layered_edge_lists(edges, tmp_path):
     rg.LayeredEdgeList.build(edges, "a", store=tmp_path / "layers")
-    done = run("core-number", tmp_path / "layers", code=1)
-    assert "layers: core-number cannot use a layered edge list" in done.stderr
+    expected = run("core-number", edges).stdout
+    assert run("core-number", tmp_path / "layers").stdout == expected
+    assert run("core-number", edges, "--memory-limit", "60MB").stdout == expected
+    done = run("core-number", tmp_path / "layers", "--memory-limit", "10B", code=1)
+    assert "--memory-limit is 10 bytes; raise it" in done.stderr

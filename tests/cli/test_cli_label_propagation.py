@@ -63,6 +63,19 @@ def test_a_wrong_result_is_not_written(edges, tmp_path, monkeypatch):
 def test_wrong_arguments(edges, tmp_path):
     done = run("label-propagation", edges, "--iterations", 0, code=2)
     assert "--iterations" in done.stderr
+    done = run("label-propagation", edges, "--seed", -1, code=2)
+    assert "--seed" in done.stderr
+
+
+def test_layered_edge_lists_and_seeds(edges, tmp_path):
     rg.LayeredEdgeList.build(edges, "a", store=tmp_path / "layers")
-    done = run("label-propagation", tmp_path / "layers", code=1)
-    assert "layers: label-propagation cannot use a layered edge list" in done.stderr
+    for seed in ([], ["--seed", 4]):
+        command = ["label-propagation", *seed]
+        expected = run(*command, edges, "-o", tmp_path / "graph.csv", "--verify")
+        assert "verified" in expected.stderr
+        run(*command, tmp_path / "layers", "-o", tmp_path / "store.csv")
+        run(*command, edges, "--memory-limit", "60MB", "-o", tmp_path / "beside.csv")
+        results = {(tmp_path / f"{name}.csv").read_text() for name in ("graph", "store", "beside")}
+        assert len(results) == 1
+    done = run("label-propagation", tmp_path / "layers", "--undirected", code=2)
+    assert "in which this is fixed" in done.stderr

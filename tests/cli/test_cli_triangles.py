@@ -38,9 +38,14 @@ def test_similarity(edges, put, tmp_path):
     }  # fmt: skip
 
 
-def test_layered_edge_lists_are_refused(edges, tmp_path):
+def test_layered_edge_lists(edges, tmp_path):
     store = tmp_path / "graph.layers"
     run("layer", edges, "--from", "a", "--output", store)
-    for command in ("triangles", "clustering", "similarity"):
-        done = run(command, store, code=1)
-        assert "layered edge list" in done.stderr
+    done = run("similarity", store, code=1)
+    assert "layered edge list" in done.stderr
+    for command in ("clustering", "triangles"):
+        expected = run(command, edges).stdout
+        assert run(command, store).stdout == expected
+        assert run(command, edges, "--memory-limit", "60MB").stdout == expected
+    done = run("clustering", store, "--verify", code=2)
+    assert "verification needs the whole graph" in " ".join(done.stderr.split())

@@ -27,6 +27,8 @@ def check(frame, vertices=None, **options):
     for iterations in (1, 2, 3, 20):
         result = rg.label_propagation(graph, iterations=iterations).compute()
         assert_frame_equal(result, rg.label_propagation(whole, iterations=iterations))
+    result = rg.label_propagation(graph, seed=9).compute()
+    assert_frame_equal(result, rg.label_propagation(whole, seed=9))
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -40,6 +42,12 @@ def test_frames_and_text(ranks):
     frame = edges_of(400, 60).astype(str)
     result = rg.label_propagation(in_partitions(frame, 3)).compute()
     assert_frame_equal(result, rg.label_propagation(frame), check_index_type=False)
+
+
+def test_a_seed_in_dask_tables():
+    frame = edges_of(400, 60)
+    result = rg.label_propagation(in_partitions(frame, 3), seed=3, method="frames").compute()
+    assert_frame_equal(result, rg.label_propagation(frame, seed=3), check_index_type=False)
 
 
 @pytest.mark.parametrize("edges", [[], [(0, 0)], [(0, 1)], [(0, 2), (1, 2)]])

@@ -1,0 +1,53 @@
+"""Weak components of a layered edge list whose edges may exceed memory."""
+
+from __future__ import annotations
+
+from ..algorithms.components import compress, number_components
+from ..algorithms.parameters import ComponentParameters
+from ..device import Array
+from ..errors import GraphError
+from ..frames import Frame
+from .storage import LayeredStorage
+from .sweeps import algorithm_stream, finish_run, launch_sweep
+
+
+def connected_components(storage: LayeredStorage, parameters: ComponentParameters) -> Frame:
+    """Find the components of a layered edge list; see `rapidsgraph.connected_components`.
+
+    Union-find links the endpoints of all edges in one pass.
+
+    Raises
+    ------
+    GraphError
+        If strong components of a directed list are asked for.
+    """
+    if parameters.strong and storage.directed:
+        hint = "pass a Graph or an edge frame, which may be a Dask frame, or leave strong out"
+        raise GraphError(
+            f"strong components need a search that follows edges in both directions, which does "
+            f"not stream a directed layered edge list; {hint}",
+            parameter="strong",
+            value=True,
+            hint=hint,
+        )
+    storage.labeling.check_name_collisions("component")
+    roots = find_roots(storage, parameters.memory_limit)
+    return storage.labeling.vertex_frame({"component": number_components(roots)})
+
+
+def find_roots(storage: LayeredStorage, memory_limit: int | str | None) -> Array:
+    """Return the smallest vertex of every vertex's component, by vertex id: int32."""
+    xp, num_vertices = storage.xp, storage.num_vertices
+    parents = xp.arange(num_vertices, dtype=xp.int32)
+    with algorithm_stream(
+        storage, "connected_components", "components", memory_limit, is_repeated=False
+    ) as stream:
+        for start, stop, origin, words in stream.sweep(range(len(storage.table))):
+            launch_sweep(
+                storage, "layered_tiles", "link_arcs", start, stop,
+                origin=origin, table=stream.table, words=words, checksums=stream.checksums,
+                names=storage.order, parents=parents,
+            )  # fmt: skip
+        finish_run(storage, stream, 1)
+    compress(parents)
+    return parents

@@ -1,0 +1,202 @@
+"""Tiles: the neighbors of ranges of vertices, as many at a time as fit in memory.
+
+Some algorithms compare the neighbors of a vertex with one another, or count what they have: they
+need its whole list, which in a directed list is spread over the partitions. A tile has the lists of
+consecutive positions. It is loaded by a sweep over the partitions that may have some of its arcs:
+in an undirected list those of its own vertices, in a directed one also those whose range of
+neighbors includes one of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from .. import device, kernels
+from ..algorithms.run_memory import TILE_BYTES, Algorithm
+from ..algorithms.triangles import merge_directions
+from ..device import Array
+from ..graph.csr import Adjacency, offsets_from_sizes, row_indices, sort_pairs
+from .packing import COLUMN, DIRECTIONS
+from .storage import LayeredStorage
+from .streaming import (
+    PartitionStream,
+    available_memory,
+    check_memory,
+    least_memory,
+    open_stream,
+)
+from .sweeps import finish_run, launch_sweep, memory_requirement
+
+NUM_SORTS = 8  # of a tile on a GPU: a sort takes 24 bytes per neighbor
+POSITION_BITS = 0x7FFFFFFF  # of a neighbor whose sign is its flag
+
+
+@contextlib.contextmanager
+def open_tiles(
+    storage: LayeredStorage, algorithm: Algorithm, title: str, memory_limit: int | str | None
+) -> Iterator[Tiles]:
+    """Yield the tiles of an algorithm; at the end, record the statistics of the run.
+
+    Raises
+    ------
+    InsufficientMemoryError
+        If the vertex arrays, the longest list and two partitions do not fit. If the longest list is
+        the reason, it is raised after one sweep, which counts the neighbors.
+    """
+    purpose, reserved, limit = memory_requirement(storage, algorithm, title, memory_limit)
+    per_neighbor = TILE_BYTES[algorithm].per_arc
+    num_neighbors = (2 if storage.directed else 1) * storage.num_edges
+    available, least = available_memory(storage, limit), reserved + least_memory(storage)
+    if available < least:  # name a limit that suffices for any list without parallel edges
+        bound = min(num_neighbors, (2 if storage.directed else 1) * storage.num_vertices)
+        check_memory(storage, purpose, least + per_neighbor * bound, available, limit)
+    remaining = max(available - least, 0)
+    if limit is None:
+        remaining //= 2  # of the free memory, which others use, too
+    tile_bytes = min(per_neighbor * num_neighbors, remaining)
+    stream = open_stream(storage, reserved + tile_bytes, limit, purpose)
+    try:
+        tiles = Tiles(storage, stream)
+        longest = int(tiles.degrees.max()) if storage.num_vertices else 0
+        check_memory(storage, purpose, least + per_neighbor * longest, least + tile_bytes, limit)
+        tiles.split(tile_bytes // per_neighbor)
+        yield tiles
+        finish_run(storage, stream, tiles.passes)
+    finally:
+        stream.close()
+
+
+class Tiles:
+    """Ranges of the vertices of a layered edge list, and the neighbors of those of one range.
+
+    Attributes
+    ----------
+    degrees : int64 array, shape (vertices,)
+        Number of arcs from and to each position, of an undirected list from it.
+    bounds : list of int
+        The positions of tile t are bounds[t] to bounds[t + 1].
+    passes : int
+        Number of sweeps so far.
+    """
+
+    def __init__(self, storage: LayeredStorage, stream: PartitionStream) -> None:
+        self.storage, self.stream = storage, stream
+        self.bounds, self.passes = [0], 0
+        xp, num_vertices = storage.xp, storage.num_vertices
+        self._counts = [xp.zeros(num_vertices, xp.int64) for _ in range(1 + storage.directed)]
+        for start, stop, origin, words in self._sweep(np.arange(len(storage.table))):
+            launch_sweep(
+                storage, "layered_tiles", "count_arcs", start, stop,
+                origin=origin, table=stream.table, words=words, checksums=stream.checksums,
+                is_directed=storage.directed, out_counts=self._counts[0],
+                in_counts=self._counts[-1],
+            )  # fmt: skip
+        stream.finish()  # lists are sized by the counts, which leave damaged partitions out
+        self.degrees = self._counts[0] + self._counts[1] if storage.directed else self._counts[0]
+        self._loaded: tuple[int, list[Adjacency]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def split(self, max_neighbors: int) -> None:
+        """Set bounds so that no tile with several vertices has more neighbors than this."""
+        num_vertices = self.storage.num_vertices
+        totals = offsets_from_sizes(self.degrees)
+        bounds = [0]
+        while bounds[-1] < num_vertices:
+            target = int(totals[bounds[-1]]) + max_neighbors
+            stop = int(self.storage.xp.searchsorted(totals, target, side="right")) - 1
+            bounds.append(min(max(stop, bounds[-1] + 1), num_vertices))
+        self.bounds = bounds
+
+    def find(self, first: int, last: int) -> range:
+        """Return the tiles of the positions from `first` to `last`."""
+        start, stop = np.searchsorted(self.bounds, [first, last], side="right")
+        return range(int(start) - 1, int(stop))
+
+    def load(self, tile: int) -> list[Adjacency]:
+        """Return the lists of the vertices of a tile, in any order; those of others are empty.
+
+        Neighbors are positions. A directed list has two adjacencies: of arcs from the vertices, and
+        of arcs to them. The last tile remains in memory.
+        """
+        if self._loaded is not None and self._loaded[0] == tile:
+            return self._loaded[1]
+        self._loaded = None
+        storage, stream = self.storage, self.stream
+        xp, first, last = storage.xp, self.bounds[tile], self.bounds[tile + 1]
+        adjacencies, cursors = [], []
+        for counts in self._counts:
+            offsets = xp.zeros(storage.num_vertices + 1, xp.int64)
+            xp.cumsum(counts[first:last], out=offsets[first + 1 : last + 1])
+            offsets[last + 1 :] = offsets[last]
+            neighbors = xp.empty(int(offsets[-1]), xp.int32)
+            adjacencies.append(Adjacency(offsets, neighbors, xp.empty(0)))
+            cursors.append(offsets[first:last].copy())
+        for start, stop, origin, words in self._sweep(self._find_partitions(first, last)):
+            launch_sweep(
+                storage, "layered_tiles", "list_neighbors", start, stop,
+                origin=origin, table=stream.table, words=words, checksums=stream.checksums,
+                tile_start=first, tile_stop=last, is_directed=storage.directed,
+                out_cursors=cursors[0], out_neighbors=adjacencies[0].neighbors,
+                in_cursors=cursors[-1], in_neighbors=adjacencies[-1].neighbors,
+            )  # fmt: skip
+        self._loaded = tile, adjacencies
+        return adjacencies
+
+    def load_simple(self, tile: int, *, with_flags: bool = False) -> Adjacency:
+        """Return the neighbors of the vertices of a tile in either direction, each once.
+
+        Self-loops are left out, and the order is any. With flags, neighbors are those of
+        `merge_directions`; only directed lists have flags.
+        """
+        xp, adjacencies = self.storage.xp, self.load(tile)
+        self._loaded = None  # the lists are of no use once they are merged
+        for each in adjacencies:
+            sort_lists(each, *self.bounds[tile : tile + 2])
+        if not self.storage.directed:
+            offsets = xp.zeros_like(adjacencies[0].offsets)
+            adjacencies.append(Adjacency(offsets, xp.empty(0, xp.int32), xp.empty(0)))
+        adjacency = merge_directions(*adjacencies)
+        if not with_flags:
+            neighbors = adjacency.neighbors
+            neighbors &= np.int32(POSITION_BITS)
+        return adjacency
+
+    def _find_partitions(self, first: int, last: int) -> np.ndarray:
+        """Return the partitions that may have arcs from or to the positions [first, last)."""
+        table = self.storage.table
+        start, rows = table[:, COLUMN["first"]], table[:, COLUMN["rows"]]
+        is_needed = (start < last) & (start + rows > first)
+        if self.storage.directed:
+            for direction in DIRECTIONS:
+                edges, base, bits = (
+                    table[:, COLUMN[f"{direction}_{name}"]] for name in ("edges", "base", "bits")
+                )
+                is_needed |= (edges > 0) & (base < last) & (base + (1 << bits) > first)
+        return np.flatnonzero(is_needed & (table[:, COLUMN["words"]] > 0))
+
+    def _sweep(self, partitions: np.ndarray) -> Iterator[tuple[int, int, int, Array]]:
+        self.passes += 1
+        return self.stream.sweep(partitions.tolist())
+
+
+def sort_lists(adjacency: Adjacency, start: int, stop: int) -> None:
+    """Sort the lists of the rows [start, stop) in place, on a GPU some of them at a time."""
+    offsets, neighbors = adjacency.offsets, adjacency.neighbors
+    if not device.is_on_gpu(neighbors):
+        with device.parallel_region(neighbors.size):
+            kernels.counting.sort_lists(start, stop, offsets, neighbors)
+        return
+    xp, max_arcs = device.array_module(neighbors), neighbors.size // NUM_SORTS + 1
+    while start < stop:
+        first = int(offsets[start])
+        end = int(xp.searchsorted(offsets, first + max_arcs, side="right")) - 1
+        end = min(max(end, start + 1), stop)
+        lists = neighbors[first : int(offsets[end])]
+        local = Adjacency(offsets[start : end + 1] - first, lists, xp.empty(0))
+        lists[...] = sort_pairs([row_indices(local), lists], end - start)[1]
+        start = end
