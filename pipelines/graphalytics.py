@@ -111,8 +111,15 @@ class Properties:
 
     @property
     def has_weights(self) -> bool:
-        """Whether edges have weights."""
-        return "edge-properties.names" in self.parameters
+        """Whether edges have weights: of their properties, the first, which `.e` has third."""
+        return bool(self.parameters.get("edge-properties.names", "").strip())
+
+    def check_weights(self) -> None:
+        """Raise GraphError if SSSP has to use another property of edges than the first."""
+        key = "sssp.weight-property"
+        first = self.parameters.get("edge-properties.names", "").split(",")[0].strip()
+        if first and self.parameters.get(key, first) != first:
+            raise self.error(key, f"it must be the first of edge-properties.names, {first!r}")
 
     def check_count(self, key: str, count: int, path: Path) -> None:
         """Raise GraphError if a parameter is another number than that of the rows of a file."""
@@ -176,6 +183,7 @@ def read_properties(path: Path) -> Properties:
         if not properties.get(key):
             raise properties.error(key, "name a file")
     _ = properties.is_directed  # reported before the files are read
+    properties.check_weights()
     return properties
 
 

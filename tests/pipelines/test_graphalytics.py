@@ -244,6 +244,7 @@ def test_wrong_inputs(example, tmp_path):
         ("algorithms", "bfs, bogus", None, "algorithms is 'bfs, bogus'; 'bogus' is none of bfs"),
         ("algorithms", "", None, "algorithms is ''; '' is none of bfs, pr, wcc"),
         ("edge-file", "", "WCC", "edge-file is ''; name a file"),
+        ("sssp.weight-property", "km", "SSSP", "weight-property is 'km'; it must be the first of"),
         ("pr.damping-factor", "abc", "PR", "damping-factor is 'abc'; it must be a number"),
         ("pr.damping-factor", "2.0", "PR", "pr.damping-factor is 2.0"),
         ("pr.num-iterations", "-1", "PR", "pr.num-iterations is -1"),
