@@ -1,8 +1,8 @@
 // Read the neighbors of a range of vertices from the partitions of a layered edge list.
 //
-// count_arcs      count the arcs from and to every vertex: reads all sections, adds to counts
-// list_neighbors  list the neighbors of a tile, a range of vertices: reads all sections, fills
-// lists link_arcs       weak components: reads all sections, links parents
+// Entries, each of which reads all sections: count_arcs counts the arcs from and to every vertex;
+// list_neighbors lists the neighbors of a tile, a range of vertices; link_arcs links the endpoints
+// of all arcs, for weak components.
 //
 // sections.cuh describes the parameters that all kernels share.
 //
