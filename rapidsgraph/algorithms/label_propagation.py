@@ -50,7 +50,7 @@ BYTES_PER_SLOT = 8  # a label and a count
 MAX_OVERFLOW_SIZE = 2**30  # slots of a table in global memory
 OVERFLOW_BYTES_PER_ARC = 8  # of all tables in global memory, unless a single one is larger
 MAX_LABEL = 2**31 - 1
-FACTORS, SHIFT = (0x2C1B3C6D, 0x297A2D39, 0x5BD1E995), 16  # odd; at least half of the bits
+FACTORS, SHIFT = (0x2C1B3C6D, 0x297A2D39, 0x5BD1E995), 16  # odd; at least half of 31 bits
 MIN_THREADS = 64  # of a block: 32 blocks of these fit on a multiprocessor
 
 
@@ -110,8 +110,8 @@ def propagate_labels(
             rows.propagate(labels, new_labels, active)
         if exchange is not None:
             new_labels = exchange(new_labels, iteration)
-        if seed is not None:  # the next iteration has other ties, so that all rows are active
-            labels = order.revert(new_labels)
+        if seed is not None:  # the next iteration breaks ties differently: all rows are active
+            labels = order.invert(new_labels)
             continue
         changed = xp.flatnonzero(new_labels != labels).astype(xp.int32)
         labels = new_labels
@@ -119,16 +119,16 @@ def propagate_labels(
             break
         active = None
         if exchange is None and MIN_SAVINGS * int(rows.degrees[changed].sum()) < rows.num_arcs:
-            active = rows.find_neighbors(changed)
+            active = rows.mark_neighbors(changed)
     return labels
 
 
 class LabelOrder:
-    """A pseudorandom order of labels, of which the first of equally frequent ones is taken.
+    """A pseudorandom order of labels, which breaks ties between equally frequent ones.
 
-    A label, which is a vertex id, has a distinct number of 31 bits: products with odd numbers and
-    shifts are bijective. So the kernels, which take the smallest label, take the first in this
-    order if the numbers replace the labels.
+    The order is a permutation of the 31-bit integers: the exclusive or with a key, the product with
+    an odd number and the xorshift are bijective. Labels are vertex ids. The kernels take the
+    smallest of the most frequent labels; on permuted labels, that is the first in this order.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class LabelOrder:
         self._keys = [int(key) & MAX_LABEL for key in generator.generate_state(3)]
 
     def apply(self, labels: Array) -> Array:
-        """Return the numbers of labels: int32."""
+        """Return the numbers that labels have in the order: int32."""
         values = labels.astype(np.uint32)
         for key, factor in zip(self._keys, FACTORS, strict=True):
             values ^= np.uint32(key)
@@ -150,8 +150,8 @@ class LabelOrder:
             values ^= values >> np.uint32(SHIFT)
         return values.astype(np.int32)
 
-    def revert(self, numbers: Array) -> Array:
-        """Return the labels of numbers: int32."""
+    def invert(self, numbers: Array) -> Array:
+        """Return the labels that have these numbers: int32."""
         values = numbers.astype(np.uint32)
         for key, factor in zip(self._keys[::-1], FACTORS[::-1], strict=True):
             values ^= values >> np.uint32(SHIFT)
@@ -162,12 +162,12 @@ class LabelOrder:
 
 
 class LabelRows:
-    """The rows of adjacencies that have neighbors, and what launches of kernels need of them.
+    """The rows of adjacencies that have neighbors, grouped by degree for the kernels.
 
     Parameters
     ----------
     adjacencies : sequence of Adjacency
-        As of `propagate_labels`.
+        As in `propagate_labels`.
     start, stop : int, optional
         Range of the rows that may have neighbors; by default all.
 
@@ -207,13 +207,13 @@ class LabelRows:
                 rows = rows[active[rows]]
             self._launch(degree_class, rows, labels, new_labels)
 
-    def find_neighbors(self, changed: Array) -> Array:
-        """Mark the neighbors of int32 rows."""
-        xp = device.array_module(changed)
+    def mark_neighbors(self, rows: Array) -> Array:
+        """Return whether each vertex is a neighbor of one of these rows: bool."""
+        xp = device.array_module(rows)
         is_neighbor = xp.zeros(self.degrees.size, bool)
         device.launch(
-            "label_propagation", "mark_neighbors", size=WARP * changed.size,
-            num_rows=changed.size, rows=changed, is_active=is_neighbor, **self._arguments,
+            "label_propagation", "mark_neighbors", size=WARP * rows.size,
+            num_rows=rows.size, rows=rows, is_active=is_neighbor, **self._arguments,
         )  # fmt: skip
         return is_neighbor
 

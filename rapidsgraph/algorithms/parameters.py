@@ -125,7 +125,7 @@ class LabelParameters(Parameters):
     Attributes
     ----------
     iterations : int
-        Their maximum number.
+        Maximum number of iterations.
     seed : int or None
         Breaks ties at random; by default the smallest label wins.
     """

@@ -59,8 +59,9 @@ def label_propagation(
     Raises
     ------
     GraphError
-        If `iterations` is not a number above 0 or `seed` one of 0 or more, a name column is called
-        like a result column, or the frame has no columns `source` and `destination`.
+        If `iterations` is not a positive integer, `seed` is not an integer of 0 or more, a name
+        column is called like a result column, or the frame has no columns `source` and
+        `destination`.
     InsufficientMemoryError
         If the run would not fit into memory; raised before it starts.
 

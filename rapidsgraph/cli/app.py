@@ -142,7 +142,7 @@ def describe_error(error: GraphError) -> str:
             options = [f"--{name} {shlex.quote(each)}" for name, each in error.candidates.items()]
             hint = f"did you mean {names}? Use {' '.join(options)}"
             if len(options) > 1:
-                missing = "'source' and no 'destination'"
+                missing = " and no ".join(map(repr, error.candidates))
         return (
             f"{prefix}there is no column {missing}; the columns are {', '.join(error.columns)}; "
             f"{hint}"

@@ -12,7 +12,7 @@ from ..graph.local_graph import storage_of
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .files import FormatOption, OutputFormatOption
 from .layered_input import (
-    LABELS_IGNORE,
+    LABEL_PROPAGATION_IGNORES,
     MemoryLimitOption,
     read_graph_or_layers,
     report_streaming,
@@ -71,7 +71,7 @@ def label_propagation(
         output=output, output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
     graph: Any = read_graph_or_layers(
-        context, run, edges, source, destination, ignored=LABELS_IGNORE,
+        context, run, edges, source, destination, ignored=LABEL_PROPAGATION_IGNORES,
         memory_limit=memory_limit, device=device, vertices=vertices, verify=verify,
         directed=not undirected,
     )  # fmt: skip

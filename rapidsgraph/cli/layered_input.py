@@ -80,8 +80,8 @@ INPUT_OPTIONS = (
 BFS_IGNORES = "weight", "multi_edges", "self_loops", "minimum_edges"
 SSSP_IGNORES = "self_loops", "minimum_edges"
 PAGERANK_IGNORES = ("minimum_edges",)
-LABELS_IGNORE = "weight", "minimum_edges"
-CLUSTERING_IGNORES = (*LABELS_IGNORE, "multi_edges", "self_loops")
+LABEL_PROPAGATION_IGNORES = "weight", "minimum_edges"
+CLUSTERING_IGNORES = (*LABEL_PROPAGATION_IGNORES, "multi_edges", "self_loops")
 UNDIRECTED_IGNORES = (*CLUSTERING_IGNORES, "directed")
 
 

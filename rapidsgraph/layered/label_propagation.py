@@ -38,7 +38,7 @@ def propagate_labels(tiles: Tiles, parameters: LabelParameters) -> Array:
                 rows = LabelRows(tiles.load(tile), *tiles.bounds[tile : tile + 2])
             rows.propagate(labels, new_labels)
         if seed is not None:
-            labels = order.revert(new_labels)
+            labels = order.invert(new_labels)
             continue
         is_final = not count_nonzero(new_labels != labels)
         labels = new_labels

@@ -24,7 +24,7 @@ def propagate_labels(graph: FrameGraph, parameters: LabelParameters) -> Table:
 
     In an iteration, every neighbor of a vertex sends it a label; these are counted, and the first
     in the order of descending count and of labels is the new one. With a seed, labels also have a
-    column of vertex ids, of which `LabelOrder` makes the order of equally frequent ones.
+    column of vertex ids, by which `LabelOrder` breaks ties.
     """
     vertex, neighbor, label, new_label = map(
         graph.name_columns, ("vertex", "neighbor", "label", "new_label")
@@ -44,7 +44,7 @@ def propagate_labels(graph: FrameGraph, parameters: LabelParameters) -> Table:
         first = counts.smallest(vertex, order=["count", *order]).select([*vertex, *keys])
         isolates = labels.difference(first, vertex)
         new_labels = first.union(isolates).persist()
-        if seed is not None:  # the next iteration has other ties
+        if seed is not None:  # the next iteration breaks ties differently
             labels = new_labels
             continue
         changes = labels.join(new_labels.rename(label, new_label), vertex)

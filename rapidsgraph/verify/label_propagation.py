@@ -26,9 +26,8 @@ def label_propagation(
         A Dask frame, or the `Graph` of one, is computed.
     result : frame
         Vertex names and labels, one row per vertex, in any order.
-    iterations : int, default 10
-    seed : int, optional
-        As of `rapidsgraph.label_propagation`.
+    iterations, seed
+        As in `rapidsgraph.label_propagation`.
 
     Returns
     -------
@@ -41,8 +40,8 @@ def label_propagation(
         If a label is wrong, or a vertex is unknown, missing or repeated; the message names the
         first such vertex.
     GraphError
-        If the result has no column `label`, `iterations` is not a number above 0, or `seed` is not
-        one of 0 or more.
+        If the result has no column `label`, `iterations` is not a positive integer, or `seed` is
+        not an integer of 0 or more.
 
     See Also
     --------
@@ -91,9 +90,9 @@ def compute_labels(graph: LocalGraph, iterations: int, seed: int | None = None) 
     if not rows.size:
         return labels
     for iteration in range(iterations):
-        if seed is not None:  # numbers whose order is that of equally frequent labels
-            numbering = LabelOrder(seed, iteration)
-            labels = numbering.apply(labels).astype(xp.int64)
+        if seed is not None:  # numbers in the order that breaks ties
+            label_order = LabelOrder(seed, iteration)
+            labels = label_order.apply(labels).astype(xp.int64)
         pairs = xp.sort((rows << 32) | labels[neighbors])
         is_first = xp.ones(pairs.size, bool)
         is_first[1:] = pairs[1:] != pairs[:-1]
@@ -108,7 +107,7 @@ def compute_labels(graph: LocalGraph, iterations: int, seed: int | None = None) 
         new_labels = labels.copy()
         new_labels[owners[is_best]] = candidates[is_best]
         if seed is not None:
-            labels = numbering.revert(new_labels).astype(xp.int64)
+            labels = label_order.invert(new_labels).astype(xp.int64)
             continue
         if not count_nonzero(new_labels != labels):
             break

@@ -76,10 +76,10 @@ def test_orders_are_bijective(make_arrays):
         order = LabelOrder(seed, iteration)
         numbers = order.apply(xp_labels)
         assert int(numbers.min()) >= 0
-        assert (order.revert(numbers) == xp_labels).all()
+        assert (order.invert(numbers) == xp_labels).all()
     limits = np.array([0, 1, MAX_LABEL - 1, MAX_LABEL], np.int32)
     order = LabelOrder(3, 4)
-    assert order.revert(order.apply(limits)).tolist() == limits.tolist()
+    assert order.invert(order.apply(limits)).tolist() == limits.tolist()
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True, 2**63])
