@@ -83,7 +83,7 @@ def _kill_children() -> None:
             child.kill()
             child.join(1)
     # As multiprocessing does at exit; otherwise its resource tracker reports leaked semaphores.
-    # Finalizers of negative priority, as of queues that wait for their readers, do not run.
+    # Finalizers of negative priority, such as those of queues that wait for readers, do not run.
     with suppress(Exception):
         multiprocessing.util._run_finalizers(0)
 

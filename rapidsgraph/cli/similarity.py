@@ -42,7 +42,7 @@ def similarity(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Pairs of vertices, in columns as of the result: source and destination; by "
+            help="Pairs of vertices, in columns named as in the result: source and destination; by "
             "default the endpoints of each edge.",
         ),
     ] = None,

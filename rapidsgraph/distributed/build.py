@@ -34,7 +34,7 @@ class BuildOptions:
     Attributes
     ----------
     source, destination, weight, multi_edges, self_loops, directed, layout
-        As of `DistributedGraph`.
+        As in `DistributedGraph`.
     labels : list of str
         Name columns of the vertices.
     vertices : range or None

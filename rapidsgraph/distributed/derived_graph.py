@@ -72,9 +72,9 @@ class DerivedGraph(DistributedGraph):
     layout : {"csr", "csc"}
         Of the partitions.
     directed, weighted : bool, optional
-        As of the parent by default.
+        That of the parent by default.
     multi_edges : str, optional
-        As of the parent by default.
+        That of the parent by default.
     num_rows : int, optional
         Number of edges that the graph is built from, of which parallel ones were merged; by default
         none were.

@@ -132,7 +132,7 @@ class DistributedGraph(DistributedStorage):
         edges : Dask frame
             Of pandas or cuDF frames, one row per edge.
         source, destination, weight, directed, multi_edges, self_loops, vertices
-            As of `Graph`; `vertices` may be a Dask frame, too.
+            As in `Graph`; `vertices` may be a Dask frame, too.
         layout : {"csr", "csc"}
             Adjacency to build first: by source or by destination.
         unweighted_multi_edges : str, optional

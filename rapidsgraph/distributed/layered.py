@@ -143,7 +143,7 @@ def _find_parents(
     predecessors: bool,
     as_float: bool,
 ) -> tuple[Frame, Any]:
-    """Return the rows of BFS, with `as_float` as of SSSP."""
+    """Return the rows of BFS, with `as_float` like those of SSSP."""
     result, stats = _search(communicator, report, storage, memory_limit, last_layer, predecessors)
     distances: Any = result.distances, result.distances >= 0
     if as_float:

@@ -365,7 +365,7 @@ def create_scheduler_plugin() -> Any:
             self._schedule(stimulus_id)
 
         def remove_client(self, scheduler: Any, client: str) -> None:
-            topic = f"{pinned_prefix}{client}"  # as of `get_events_topic`
+            topic = f"{pinned_prefix}{client}"  # as in `get_events_topic`
             scheduler.unsubscribe_topic(topic, client)
             scheduler._broker.truncate(topic)
 

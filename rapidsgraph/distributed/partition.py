@@ -97,7 +97,7 @@ class Partition:
 
     @property
     def csr(self) -> Adjacency:
-        """The adjacency, as of a LocalGraph."""
+        """The adjacency, as in a LocalGraph."""
         return self.adjacency
 
     def cached(self, key: str, make: Callable[[], Any]) -> Any:

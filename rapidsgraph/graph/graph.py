@@ -472,7 +472,7 @@ class Graph(StoredGraph):
 
     def __contains__(self, vertex: Any) -> bool:
         """Return whether a vertex, by its name, is in the graph."""
-        hash(vertex)  # a list of names is a TypeError, as of a dict
+        hash(vertex)  # a list of names is a TypeError, as in a dict
         is_local = isinstance(self._storage, LocalGraph)
         schema = self._storage.labeling.names if is_local else self._storage.schema
         if isinstance(vertex, tuple) != (len(schema.labels) > 1):

@@ -67,7 +67,7 @@ def tabulate_vertices(
 
 
 def list_vertices(vertices: Any) -> Any:
-    """Return an argument as of `find_vertices` in memory, and so that it can be read repeatedly."""
+    """Return an argument of `find_vertices` in memory, in a form that can be read repeatedly."""
     vertices = frames.compute_if_dask(vertices)
     return list(vertices) if isinstance(vertices, (Set, ValuesView, Iterator)) else vertices
 
@@ -88,7 +88,7 @@ def find_ids(
 
 
 def is_one_vertex(labeling: Labeling, vertices: Any) -> bool:
-    """Return whether an argument as of `find_vertices` names a vertex, and no list of vertices."""
+    """Return whether an argument of `find_vertices` is one vertex rather than several."""
     if isinstance(vertices, tuple):
         return len(labeling.names.labels) > 1
     return _is_scalar(vertices)

@@ -378,7 +378,7 @@ def check_present(values: Column, problem: str, **fields: Any) -> None:
 
 
 def check_text(values: Column, parameter: str, label: str | None = None) -> None:
-    """Raise GraphError if an argument's names are numbers; parameters as of `as_integers`."""
+    """Raise GraphError if an argument's names are numbers; parameters as in `as_integers`."""
     if device.is_array(values) and len(values):
         value = _item(values, 0)
         hint = f"pass {str(value)!r}" if len(values) == 1 else f"pass text, such as {str(value)!r}"

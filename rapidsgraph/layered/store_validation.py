@@ -91,7 +91,7 @@ def check_manifest(manifest: Mapping[str, Any], path: Path, files: Sequence[str]
 
 
 def _is_origin(value: Any) -> bool:
-    """Return whether a value is an origin as of `cache.origin_of`, or a part of one."""
+    """Return whether a value is an origin of `cache.origin_of`, or a component of one."""
     if value is None:
         return True
     if not isinstance(value, dict):

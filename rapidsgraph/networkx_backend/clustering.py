@@ -27,7 +27,7 @@ def clustering(G: ConvertedGraph, nodes: Any = None, weight: str | None = None) 
     counts, degrees = _count_triangles(G), _count_neighbors(G)
     pairs = degrees * (degrees - 1)
     values = (2 * counts / np.maximum(pairs, 1)).astype(object)
-    values[counts == 0] = 0  # an integer, as of NetworkX
+    values[counts == 0] = 0  # an integer, as in NetworkX
     return _select(G, values, nodes)
 
 

@@ -128,7 +128,7 @@ def find_triangles(graph: FrameGraph, arcs: Table, columns: Sequence[str] = ()) 
     ----------
     graph : FrameGraph
     arcs : Table
-        As of `add_degrees`.
+        As in `add_degrees`.
     columns : sequence of str
         Columns of the arcs that the triangles have for their sides: by this name from source to
         destination, with the prefix ``third_`` from source to third, and ``closing_`` from

@@ -60,7 +60,7 @@ def count_opposite_arcs(graph: FrameGraph, edges: Table) -> Table:
     ----------
     graph : FrameGraph
     edges : Table
-        Both directions of every edge as of `scan.add_degrees`, and the number of its `arcs`.
+        Both directions of every edge as in `scan.add_degrees`, and the number of its `arcs`.
 
     Returns
     -------

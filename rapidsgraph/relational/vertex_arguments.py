@@ -74,7 +74,7 @@ def find_pairs(graph: FrameGraph, pairs: Any) -> Table:
 
 
 def _make_name_frame(labeling: Labeling, columns: Sequence[str], ids: Array) -> Frame:
-    """Return a frame of the names of vertices, in columns as of the graph."""
+    """Return a frame of the names of vertices, in columns named as in the graph."""
     names = labeling.names.columns(labeling.xp, ids).values()
     return make_frame(dict(zip(columns, names, strict=True)), labeling.xp)
 

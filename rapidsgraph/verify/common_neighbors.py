@@ -28,7 +28,7 @@ def find_common_neighbors(
     adjacency : Adjacency
         Ascending, with both directions of every edge, without self-loops and parallel arcs.
     keys : int64 array
-        As of `pack_arcs`.
+        As in `pack_arcs`.
 
     Yields
     ------

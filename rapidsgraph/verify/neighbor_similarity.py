@@ -31,7 +31,7 @@ def neighbor_similarity(
         Names of sources and destinations and the column of the kind, one row per edge or pair, in
         any order.
     pairs, kind
-        As of `rapidsgraph.neighbor_similarity`.
+        As in `rapidsgraph.neighbor_similarity`.
 
     Returns
     -------

@@ -38,7 +38,7 @@ def pagerank(
     result : frame
         Vertex names and `pagerank`, one row per vertex, in any order.
     damping, personalization, dangling
-        As of `rapidsgraph.pagerank`.
+        As in `rapidsgraph.pagerank`.
     tolerance : float, default 1e-6
         Largest accepted change (L1 norm) by one application of the formula.
 

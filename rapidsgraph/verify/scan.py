@@ -44,7 +44,7 @@ def scan(graph: GraphLike, result: Frame, *, epsilon: Epsilon = 0.5, mu: int = 3
         several rows, as with memberships, each must have a row for every cluster with a core that
         is similar to it: first its own, then the others by number.
     epsilon, mu
-        As of `rapidsgraph.scan`.
+        As in `rapidsgraph.scan`.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def _find_similar_edges(adjacency: Adjacency, sizes: Array, epsilon: Fraction) -
 
 
 def count_common_neighbors(first: Array, second: Array, adjacency: Adjacency, keys: Array) -> Array:
-    """Return |N[u] & N[v]| of edges (u, v): int64; the parameters are as of `common_neighbors`."""
+    """Return |N[u] & N[v]| of edges (u, v): int64; the parameters are as in `common_neighbors`."""
     common = array_module(keys).full(first.size, 2, np.int64)  # both endpoints are in both
     for edges, _ in find_common_neighbors(first, second, adjacency, keys):
         if edges.size:

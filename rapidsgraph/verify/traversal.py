@@ -36,7 +36,7 @@ def bfs(
     result : frame
         Vertex names, `distance` and optionally predecessors, one row per vertex, in any order.
     source, depth_limit
-        As of `rapidsgraph.bfs`.
+        As in `rapidsgraph.bfs`.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def sssp(
     result : frame
         Vertex names, `distance` and optionally predecessors, one row per vertex, in any order.
     source, cutoff
-        As of `rapidsgraph.sssp`.
+        As in `rapidsgraph.sssp`.
 
     Returns
     -------
