@@ -109,16 +109,3 @@ def test_version_is_in_one_place():
     sections = re.findall(r"^## \[(.+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert sections[0] == "Unreleased"
     assert len(sections) == 1 or sections[1] == version
-
-
-@pytest.mark.parametrize(
-    "name", ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", ".github/PULL_REQUEST_TEMPLATE.md"]
-)
-def test_links_of_documents_exist(name):
-    path = ROOT / name
-    if not path.exists():
-        pytest.skip("an sdist has no .github")
-    for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
-        if "://" not in target:
-            exists = (path.parent / target).exists()
-            assert exists or (target.startswith(".github") and not WORKFLOWS), target
