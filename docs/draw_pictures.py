@@ -34,9 +34,9 @@ def draw_roads(axes: Axes, side: int = SIDE) -> None:
     vertices = np.arange(side * side).reshape(side, side)
     sources = np.concatenate([vertices[:, :-1].ravel(), vertices[:-1].ravel()])
     destinations = np.concatenate([vertices[:, 1:].ravel(), vertices[1:].ravel()])
-    kept = random.random(len(sources)) < 0.75
-    columns = {"source": sources[kept], "destination": destinations[kept]}
-    columns["weight"] = random.uniform(1, 10, kept.sum())
+    keep = random.random(len(sources)) < 0.75
+    columns = {"source": sources[keep], "destination": destinations[keep]}
+    columns["weight"] = random.uniform(1, 10, keep.sum())
     roads = rg.Graph(pandas.DataFrame(columns), directed=False)
     components = rg.connected_components(roads)
     largest = components[components["component"] == 0]["vertex"]
@@ -70,10 +70,14 @@ def draw_clusters(axes: Axes) -> None:
     members = {name: clusters.index[clusters == clusters[name]] for name in COLORS}
     color_of = {vertex: COLORS[name] for name in members for vertex in members[name]}
     network = graph.subgraph(graph.neighborhood(list(color_of), hops=1)).to_networkx()
-    touched = {v: {color_of.get(near) for near in network[v]} - {None} for v in network}
-    hubs = [v for v in network if v not in color_of and len(touched[v]) > 1]
+    adjacent = {v: {color_of.get(u) for u in network[v]} - {None} for v in network}
+    hubs = [v for v in network if v not in color_of and len(adjacent[v]) > 1]
     hubs = sorted(hubs, key=network.degree)[:NUM_HUBS]
-    network = network.subgraph([*color_of, *hubs])
+    nodes = sorted([*color_of, *hubs])  # the layout depends on the order of nodes and edges
+    edges = sorted(tuple(sorted(edge)) for edge in network.subgraph(nodes).edges)
+    network = networkx.Graph()
+    network.add_nodes_from(nodes)
+    network.add_edges_from(edges)
     positions = networkx.spring_layout(network, seed=3, k=0.3, iterations=80)
     colors = [color_of.get(vertex, "#999999") for vertex in network]
     networkx.draw_networkx_edges(network, positions, ax=axes, alpha=0.15, width=0.5)
@@ -150,7 +154,7 @@ def main() -> None:
     graph = rg.Graph(rg.datasets.debian())
     rg.plot.distribution(rg.pagerank(graph), IMAGES / "distribution.png")
     rg.plot.adjacency(graph, rg.scan(graph, epsilon=0.5, mu=4), IMAGES / "matrix.png")
-    rg.plot.sweep(rg.ScanIndex(graph).sweep(), IMAGES / "sweep.svg")
+    save(rg.plot.sweep(rg.ScanIndex(graph).sweep()), IMAGES / "sweep.svg")
 
 
 if __name__ == "__main__":
