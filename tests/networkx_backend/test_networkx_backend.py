@@ -223,7 +223,7 @@ print(nx.betweenness_centrality(small)[4] > 0)
 def test_functions_that_the_documentation_says_run_in_networkx_do():
     """If one of them is here now, move it in docs/guide/networkx.md."""
     page = (Path(__file__).parents[2] / "docs/guide/networkx.md").read_text()
-    table = page[page.index("## Beside nx-cugraph") : page.index("## Times")]
+    table = page[page.index("## Comparison with nx-cugraph") : page.index("## Times")]
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| ")]
     names = {name for row in rows for cell in row[2:4] for name in re.findall(r"`(\w+)`", cell)}
     assert {"ego_graph", "hits", "reverse"} <= names
