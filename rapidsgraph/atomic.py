@@ -34,6 +34,8 @@ from .errors import GraphError, format_bytes
 from .signals import cleanup_on_signal
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of Linux
+DESCRIPTORS = re.compile(r"/proc/\d+(/task/\d+)?/fd")
+MAX_LINKS = 40  # as in Linux
 KINDS = {
     stat.S_IFBLK: "a block device",
     stat.S_IFCHR: "a character device",
@@ -59,8 +61,12 @@ def resolve_links(path: str | os.PathLike[str]) -> Path:
 def check_regular_file(path: str | os.PathLike[str]) -> None:
     """Raise GraphError if `path` exists and is not a regular file.
 
-    Replacing a device, a FIFO or a socket would remove it. ``/dev/stdout`` is one of these.
+    Replacing a device, a FIFO or a socket would remove it. ``/dev/stdout`` and its like are refused
+    even where they lead to a regular file: others write to that file, and replacing it would lose
+    what they write.
     """
+    if _is_descriptor(path):
+        raise GraphError(f"{path}: it is a file that is already open; name another one", path=path)
     try:
         mode = os.stat(path).st_mode
     except OSError:  # it does not exist, or cannot be examined
@@ -68,6 +74,20 @@ def check_regular_file(path: str | os.PathLike[str]) -> None:
     if not stat.S_ISREG(mode):
         kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
         raise GraphError(f"{path}: it is {kind}; give the name of a file", path=path)
+
+
+def _is_descriptor(path: str | os.PathLike[str]) -> bool:
+    """Return whether `path` leads through the descriptors of a process, like ``/dev/stdout``."""
+    current = os.fspath(path)
+    for _ in range(MAX_LINKS):
+        folder = os.path.realpath(os.path.dirname(current) or os.curdir)
+        if DESCRIPTORS.fullmatch(folder):
+            return True
+        try:
+            current = os.path.join(folder, os.readlink(current))
+        except OSError:  # it is no link
+            return False
+    return False
 
 
 @contextlib.contextmanager

@@ -84,10 +84,22 @@ def test_only_regular_files_are_replaced(tmp_path, make):
     assert path.lstat() == before and os.listdir(tmp_path) == ["a.csv"]
 
 
-def test_standard_output_is_no_file():
-    program = "from rapidsgraph.io import check_writable; check_writable('/dev/stdout')"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "GraphError: /dev/stdout: it is a FIFO; give the name of a file" in done.stderr
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
+def test_standard_output_is_not_replaced(name, tmp_path):
+    """Neither a pipe nor a file: what others write to it would be lost."""
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    program = f"from rapidsgraph.io import check_writable; check_writable({name!r}, format='csv')"
+    redirected = tmp_path / "output.csv"
+    with redirected.open("w") as file:
+        for output in (subprocess.PIPE, file):
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                stdout=output,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=tmp_path,
+            )
+            assert f"GraphError: {name}: it is a file that is already open" in done.stderr
 
 
 def test_a_file_where_a_folder_should_be(tmp_path):
