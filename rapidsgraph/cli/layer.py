@@ -111,7 +111,7 @@ def layer(
     ] = None,
     progress: ProgressOption = None,
 ) -> None:
-    """Build a layered edge list, which bfs, sssp and pagerank take as EDGES.
+    """Build a layered edge list, which most commands take as EDGES.
 
     The graph may be larger than memory. If EDGES is a layered edge list, show its layers.
     """
