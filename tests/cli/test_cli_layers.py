@@ -592,7 +592,7 @@ def test_wrong_usage(store, arguments, option, monkeypatch):
         ("sssp none.layers", "none.layers: there is no such file or folder"),
         ("pagerank none.layers", "none.layers: there is no such file or folder"),
         ("layer none.layers", "none.layers: there is no such file or folder"),
-        ("components layers", "layers: components cannot use a layered edge list"),
+        ("similarity layers", "layers: similarity cannot use a layered edge list"),
         ("scan layers", "layers: scan cannot use a layered edge list"),
         ("layer - --from a", "-: layers are stored beside one local file or folder"),
         ("layer edges.csv --from a --output edges.csv", "edges.csv: it is a file"),
