@@ -84,6 +84,7 @@ GRAPH_CALLS = {  # the parameters of `Graph` for functions of a graph, which do 
         "source", "destination", "weight", "directed", "multi_edges", "self_loops", "vertices",
     )
 }  # fmt: skip
+DEVICE_CALL = {"device": "rg.read_edges(path, device=...)"}  # the device follows the frame
 DEFAULT_WEIGHT = "weight"  # the column of weights that is used if it exists
 # What to do about a column of that name that holds no weights, in a frame and in a file.
 FRAME_WEIGHT_HINT = "rg.Graph(edges, weight=None) ignores the column"
@@ -351,7 +352,8 @@ def suggest_parameters(
         Function, or the `__init__` of a class.
     other_calls : dict from str to str, optional
         Calls that have a parameter which `function` does not have, by its name; by default those of
-        `Graph`, if `function` has a parameter `graph`.
+        `Graph`, if `function` has a parameter `graph`. A function of a graph or of edges also has
+        the call that chooses the device.
     """
     signature = inspect.signature(function).parameters.values()
     parameters = [parameter.name for parameter in signature]
@@ -361,6 +363,8 @@ def suggest_parameters(
         by_keyword = []  # Python's own error is as good
     if other_calls is None:
         other_calls = GRAPH_CALLS if "graph" in parameters else {}
+    if "graph" in parameters or "edges" in parameters:
+        other_calls = {**DEVICE_CALL, **other_calls}
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

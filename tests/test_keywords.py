@@ -110,6 +110,12 @@ def test_every_public_callable_suggests_its_parameters(function):
     [
         (rg.Graph, "weights", "Graph() got an unexpected keyword argument 'weights'; did you mean "
          "weight=...?"),
+        (rg.Graph, "device", "Graph() got an unexpected keyword argument 'device'; did you mean "
+         "rg.read_edges(path, device=...)?"),
+        (rg.pagerank, "device", "pagerank() got an unexpected keyword argument 'device'; did you "
+         "mean rg.read_edges(path, device=...)?"),
+        (rg.shortest_path, "device", "shortest_path() got an unexpected keyword argument 'device'; "
+         "did you mean rg.read_edges(path, device=...)?"),
         (rg.ScanIndex, "eps", "ScanIndex() got an unexpected keyword argument 'eps'; did you mean "
          "rg.ScanIndex(graph).query(epsilon=...)?"),
         (rg.cluster, "n_workers", "cluster() got an unexpected keyword argument 'n_workers'; did "

@@ -97,6 +97,13 @@ def test_columns_of_a_file(tmp_path, ending):
             "edges.reset_index() makes columns of it",
         ),
         (
+            frame(w=[1, 2, 3]).rename(columns={"source": "src", "destination": "dst"}).groupby(
+                ["src", "dst"]
+            ).sum(),
+            "there is no column 'source'; the columns are w; the index is src, dst: "
+            "edges.reset_index() makes columns of it",
+        ),
+        (
             frame(w=[1, 2, 3]).set_index(["source", "destination"]),
             "there is no column 'source'; the columns are w; the index is source, destination: "
             "edges.reset_index() makes columns of it",

@@ -151,11 +151,14 @@ def missing_endpoint_error(
         Further arguments of the call.
     """
     levels = list(getattr(getattr(frame, "index", None), "names", ()))
-    is_in_index = not {"source", "destination"}.isdisjoint(levels)
     is_adjacency = isinstance(frame, Mapping) and not any(isinstance(name, str) for name in names)
     names = [str(column) for column in names]
     missing = [name for name in ("source", "destination") if name not in names]
     candidates = {name: _find_candidate(name, names, name) for name in missing}
+    is_in_index = not {"source", "destination"}.isdisjoint(levels)
+    if not all(candidates.values()):
+        index_names = [level for level in levels if isinstance(level, str)]
+        is_in_index |= any(_find_candidate(name, index_names, name) for name in missing)
     arguments = ["source=...", "destination=..."]
     if all(candidates.values()):
         arguments = [f"{name}={candidates[name]!r}" for name in missing]
