@@ -69,7 +69,7 @@ ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "pagerank": AlgorithmBytes(96, 16, 56),
     "scan": AlgorithmBytes(112, 44, 44),
     "scan_index": AlgorithmBytes(112, 68, 68),
-    "sssp": AlgorithmBytes(108, 16, 28),
+    "sssp": AlgorithmBytes(104, 16, 28),
     "strong_components": AlgorithmBytes(120, 16, 28),
     "structural_similarity": AlgorithmBytes(80, 44, 44),
     "triangle_count": AlgorithmBytes(112, 30, 30),

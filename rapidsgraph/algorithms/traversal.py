@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
 SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
 NUM_COUNTERS = 24  # of bfs.cu and sssp.cu: three sets per round, report and team barrier
-GPU_ARCS_PER_DELTA = 4  # of a vertex, with less than twice the initial width
+GPU_FULL_WIDTH_DEGREE = 4  # mean degree up to which a GPU begins with the full width
 SAMPLE_SIZE = 2**16  # weights that determine the initial delta
 # Standard deviation of the logarithm of the weights from which a radix heap is faster on a CPU:
 # no width of the near queue fits weights of many magnitudes.
@@ -280,7 +280,7 @@ def relax_from(
 
 def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
     """Return the queues of `relax_from`, of valid vertices: a CPU prefetches beyond their ends."""
-    return xp.zeros((2 if xp is np else 5) * num_vertices + 2, xp.int32)
+    return xp.zeros((2 if xp is np else 4) * num_vertices + 2, xp.int32)
 
 
 def _allocate_work_space(graph: Any) -> dict[str, Any]:
@@ -387,7 +387,7 @@ def get_delta(graph: Any) -> float:
         degree = adjacency.neighbors.size / max(num_sources, 1)
         delta = initial_delta(_sample(adjacency.weights), degree, xp)
         # The kernel widens the queue where it has few vertices.
-        return delta if xp is np else delta * min(1.0, GPU_ARCS_PER_DELTA / max(degree, 1))
+        return delta if xp is np else delta * min(1.0, GPU_FULL_WIDTH_DEGREE / max(degree, 1))
 
     return graph.cached("delta", estimate)
 

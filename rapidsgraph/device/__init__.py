@@ -41,7 +41,6 @@ from .launcher import (
     parallel_region,
     resident_blocks,
 )
-from .operations import compile_operations_ahead
 
 __all__ = [
     "C_TYPES",
@@ -55,7 +54,6 @@ __all__ = [
     "cgroup_memory",
     "choose",
     "compile_ahead",
-    "compile_operations_ahead",
     "constant_macros",
     "count_nonzero",
     "cuda_source",

@@ -16,7 +16,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import FunctionType
 from typing import Any
@@ -122,25 +122,16 @@ def compile_ahead(stem: str, entry: str, /, *, cooperative: bool = False, **type
     if key in _cuda_functions:
         return
 
-    _cuda_functions[key] = run_in_compiler(lambda: _compile(stem, entry, bound, cooperative))
-
-
-def run_in_compiler(function: Callable[[], Any]) -> Future[Any]:
-    """Call a function in a thread that compiles, on the current device."""
-    import cupy
-
-    device_id = cupy.cuda.Device().id
-
-    def run_on_device() -> Any:
+    def compile_on_device() -> Any:
         with cupy.cuda.Device(device_id):
-            return function()
+            return _compile(stem, entry, bound, cooperative)
 
-    return _compiler.submit(run_on_device)
+    _cuda_functions[key] = _compiler.submit(compile_on_device)
 
 
 # Compiled functions by the arguments of `_cuda_function`, or futures of them.
 _cuda_functions: dict[tuple, Any] = {}
-_compiler = ThreadPoolExecutor(6, thread_name_prefix="rapidsgraph-compiler")
+_compiler = ThreadPoolExecutor(4, thread_name_prefix="rapidsgraph-compiler")
 
 
 def _cuda_function(

@@ -376,10 +376,8 @@ def build_graph(
     """
     check_policies(directed, multi_edges, self_loops)
     columns = read_columns(edges, source, destination, weight, multi_edges)
-    if columns.xp is not np:
-        if compile_ahead is not None:
-            compile_ahead(None if columns.weights is None else columns.weights.dtype)
-        device.compile_operations_ahead()
+    if compile_ahead is not None and columns.xp is not np:
+        compile_ahead(None if columns.weights is None else columns.weights.dtype)
     if columns.weights is None and unweighted_multi_edges is not None:
         multi_edges = unweighted_multi_edges
     num_rows, xp = len(columns.sources[0]), columns.xp

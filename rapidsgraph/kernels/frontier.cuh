@@ -107,20 +107,11 @@ struct Next {
   }
 };
 
-// The length of the list of an arc, known at compile time.
-struct ShortList {
-  static constexpr bool is_long = false;
-};
-struct LongList {  // LONG arcs or more
-  static constexpr bool is_long = true;
-};
-
-// Call visit(is_valid, arcs, owners, list) for every arc of the frontier, BATCH per lane at a time;
-// `list` is a ShortList or a LongList.
+// Call visit(is_valid, arcs, owners) for every arc of the frontier, BATCH per lane at a time.
 template <class Visit>
-__device__ __forceinline__ void expand_lists(const int *queue, long long num_queued,
-                                             const long long *chunks, long long num_chunks,
-                                             const long long *offsets, Visit visit) {
+__device__ __forceinline__ void expand(const int *queue, long long num_queued,
+                                       const long long *chunks, long long num_chunks,
+                                       const long long *offsets, Visit visit) {
   const int lane = lane_id();
   bool is_valid[BATCH];
   long long arc[BATCH];
@@ -138,7 +129,7 @@ __device__ __forceinline__ void expand_lists(const int *queue, long long num_que
         is_valid[k] = arc[k] < stop;
         owner[k] = vertex;
       }
-      visit(is_valid, arc, owner, LongList{});
+      visit(is_valid, arc, owner);
     }
   }
 
@@ -166,7 +157,7 @@ __device__ __forceinline__ void expand_lists(const int *queue, long long num_que
           arc[k] = base + index;
           owner[k] = list_owner;
         }
-        visit(is_valid, arc, owner, LongList{});
+        visit(is_valid, arc, owner);
       }
     }
     // Concatenate short lists: an arc belongs to the last list that starts at or before it.
@@ -193,20 +184,9 @@ __device__ __forceinline__ void expand_lists(const int *queue, long long num_que
                  (index - __shfl_sync(FULL_MASK, before, list_owner));
         owner[k] = __shfl_sync(FULL_MASK, vertex, list_owner);
       }
-      visit(is_valid, arc, owner, ShortList{});
+      visit(is_valid, arc, owner);
     }
   }
-}
-
-// Call visit(is_valid, arcs, owners), likewise.
-template <class Visit>
-__device__ __forceinline__ void expand(const int *queue, long long num_queued,
-                                       const long long *chunks, long long num_chunks,
-                                       const long long *offsets, Visit visit) {
-  expand_lists(queue, num_queued, chunks, num_chunks, offsets,
-               [&](const bool *is_valid, const long long *arc, const int *owner, auto) {
-                 visit(is_valid, arc, owner);
-               });
 }
 
 // Return for every lane the first arc from `start` to `stop` that passes test(arc, value), or -1.

@@ -9,10 +9,8 @@
 // 0, and min_distance to infinity. If there are targets, the search ends when their distances are
 // final; those of farther vertices are upper bounds then.
 //
-// Entries: shortest_paths, pull_predecessors, push_predecessors. References: Davidson, Baxter,
-// Garland, Owens, IPDPS 2014, https://doi.org/10.1109/IPDPS.2014.45 (near-far queues); Meyer,
-// Sanders, "Delta-stepping", J. Algorithms 49(1), 2003,
-// https://doi.org/10.1016/S0196-6774(03)00076-2 (light and heavy edges).
+// Entries: shortest_paths, pull_predecessors, push_predecessors. Reference: Davidson, Baxter,
+// Garland, Owens, IPDPS 2014, https://doi.org/10.1109/IPDPS.2014.45 (near-far queues).
 
 #include "frontier.cuh"
 
@@ -22,8 +20,6 @@
 
 #define GROW_BELOW 4096      // expanded vertices per round: delta doubles if there are fewer,
 #define SHRINK_ABOVE 262144  // and is halved if there are more
-#define IN_FAR_QUEUE 1
-#define IN_HEAVY_QUEUE 2
 #define LARGEST 1.7976931348623157e308
 #define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 
@@ -47,13 +43,8 @@ __device__ __forceinline__ bool are_settled(long long num_targets, const int *ta
 // Relax all paths from `sources`. Vertices nearer than `bound` are expanded in rounds until none is
 // left; others wait in the far queue, once each, until `bound` grows by delta. Vertices at distance
 // `stop` or farther are reached, but not expanded. Sources are nearer. Reads the adjacency
-// lists, writes distances; marks has the round in whose frontier each vertex is, then IN_FAR_QUEUE
-// and IN_HEAVY_QUEUE bits. state[0] becomes the number of rounds.
-//
-// A vertex may be expanded several times before `bound` grows. If its list is long, only arcs that
-// end before `bound` are relaxed each time, and the others once, when its distance is final: it
-// waits in the heavy queue. Most arcs are in long lists, and the random reads of their ends take
-// most of the time, not the sequential reads of their weights.
+// lists, writes distances; marks has the round in whose frontier each vertex is, then whether it is
+// in the far queue. state[0] becomes the number of rounds.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double stop,
                    double delta, long long num_sources, const int *sources, long long num_targets,
@@ -61,15 +52,15 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                    const weight_t *weights, double *distances, int *queues, int *marks,
                    long long *chunks, long long *counters, unsigned long long *arrived_blocks,
                    double *min_distance, long long *state) {
-  __shared__ int buffers[3 * COOPERATIVE_THREADS / WARP][2 * WARP];
+  __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][2 * WARP];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
   const long long max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
-  int *queued = marks + num_vertices, *heavy_queue = queues + 4 * num_vertices;
-  u64 *far_lengths = (u64 *)(counters + 12), *heavy_lengths = (u64 *)(counters + 16);
-  long long round = 0, barriers = 0, splits = 0, expanded = 0, num_rounds = 0, num_heavy_rounds = 0;
+  int *is_in_far_queue = marks + num_vertices;
+  u64 *far_lengths = (u64 *)(counters + 12);
+  long long round = 0, barriers = 0, splits = 0, expanded = 0, num_rounds = 0;
   const double first_step = delta;
   double bound = fmin(delta, stop);
-  bool has_expanded = true, is_heavy = false;
+  bool has_expanded = true;
 
   auto begin_round = [&]() {
     if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -86,26 +77,10 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     return Appender{buffers[COOPERATIVE_THREADS / WARP + warp], 0,
                     queues + (2 + (split & 1)) * num_vertices, far_lengths + split % 3};
   };
-  auto begin_heavy = [&]() {
-    return Appender{buffers[2 * COOPERATIVE_THREADS / WARP + warp], 0, heavy_queue,
-                    heavy_lengths + (num_heavy_rounds & 1)};
-  };
-  // Append a vertex of the next frontier whose list is long, once; all lanes must call it.
-  auto append_heavy = [&](Appender &heavy, bool is_near, int vertex) {
-    bool is_new = is_near && offsets[vertex + 1] - offsets[vertex] >= LONG;
-    if (is_new) is_new = !(atomicOr(&queued[vertex], IN_HEAVY_QUEUE) & IN_HEAVY_QUEUE);
-    heavy.append(is_new, vertex);
-  };
 
   {
     Next next = begin_round();
-    Appender heavy = begin_heavy();
     next.take_all(sources, num_sources);
-    for (long long first = warp_id() * WARP; first < num_sources; first += warp_count() * WARP) {
-      const bool is_valid = first + lane < num_sources;
-      append_heavy(heavy, is_valid, is_valid ? sources[first + lane] : 0);
-    }
-    heavy.flush(heavy.count);
     grid_barrier(arrived_blocks, ++barriers);
     round++;
   }
@@ -116,34 +91,26 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                     num_chunks = __ldcg(&round_counters->num_chunks);
     if (num_queued + num_chunks > 0) {
       Next next = begin_round();
-      Appender far = far_queue(splits), heavy = begin_heavy();
+      Appender far = far_queue(splits);
       const int stamp = (int)round + 1;
-      expand_lists(
+      expand(
           queues + (round & 1) * num_vertices, num_queued, chunks + (round & 1) * max_chunks,
-          num_chunks, offsets,
-          [&](const bool *is_valid, const long long *arc, const int *owner, auto list) {
-            constexpr bool is_long = decltype(list)::is_long;
+          num_chunks, offsets, [&](const bool *is_valid, const long long *arc, const int *owner) {
             int neighbor[BATCH];
             double new_distance[BATCH], old_distance[BATCH];
-            bool is_relaxed[BATCH], is_near[BATCH], is_far[BATCH];
+            bool is_near[BATCH], is_far[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-              if (!is_long) neighbor[k] = is_valid[k] ? neighbors[arc[k]] : -1;
+              neighbor[k] = is_valid[k] ? neighbors[arc[k]] : -1;
               new_distance[k] =
                   is_valid[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
             }
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-              is_relaxed[k] = is_valid[k] && new_distance[k] <= cutoff &&
-                              (!is_long || (new_distance[k] < bound) != is_heavy);
-              if (is_long) neighbor[k] = is_relaxed[k] ? neighbors[arc[k]] : -1;
-            }
-#pragma unroll
             for (int k = 0; k < BATCH; k++)
-              old_distance[k] = is_relaxed[k] ? distances[neighbor[k]] : 0.0;
+              old_distance[k] = is_valid[k] ? distances[neighbor[k]] : 0.0;
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-              const bool shorter = new_distance[k] < old_distance[k];
+              const bool shorter = new_distance[k] < old_distance[k] && new_distance[k] <= cutoff;
               if (shorter) old_distance[k] = lower(distances + neighbor[k], new_distance[k]);
               is_near[k] = shorter && new_distance[k] < old_distance[k] && new_distance[k] < bound;
               is_far[k] =
@@ -152,51 +119,25 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
               if (is_near[k]) is_near[k] = atomicExch(&marks[neighbor[k]], stamp) != stamp;
-              if (is_far[k])
-                is_far[k] = !(atomicOr(&queued[neighbor[k]], IN_FAR_QUEUE) & IN_FAR_QUEUE);
+              if (is_far[k]) is_far[k] = atomicExch(&is_in_far_queue[neighbor[k]], 1) == 0;
             }
             next.take<BATCH>(is_near, neighbor);
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-              append_heavy(heavy, is_near[k], neighbor[k]);
-              far.append(is_far[k], neighbor[k]);
-            }
+            for (int k = 0; k < BATCH; k++) far.append(is_far[k], neighbor[k]);
           });
       next.finish();
       far.flush(far.count);
-      heavy.flush(heavy.count);
       grid_barrier(arrived_blocks, ++barriers);
       round++;
+      expanded += num_queued + num_chunks;
+      num_rounds++;
       has_expanded = true;
-      if (!is_heavy) {
-        expanded += num_queued + num_chunks;
-        num_rounds++;
-      }
-      is_heavy = false;
-      continue;
-    }
-
-    if (are_settled(num_targets, targets, distances, bound)) break;
-    const long long num_heavy = __ldcg(heavy_lengths + (num_heavy_rounds & 1));
-    if (num_heavy > 0) {
-      Next next = begin_round();
-      if (blockIdx.x == 0 && threadIdx.x == 0) heavy_lengths[(num_heavy_rounds + 1) & 1] = 0;
-      for (long long first = warp_id() * WARP; first < num_heavy; first += warp_count() * WARP) {
-        const bool is_valid[1] = {first + lane < num_heavy};
-        const int candidate[1] = {is_valid[0] ? __ldcg(heavy_queue + first + lane) : 0};
-        if (is_valid[0]) atomicAnd(&queued[candidate[0]], ~IN_HEAVY_QUEUE);
-        next.take<1>(is_valid, candidate);
-      }
-      next.finish();
-      grid_barrier(arrived_blocks, ++barriers);
-      round++;
-      num_heavy_rounds++;
-      is_heavy = true;
       continue;
     }
 
     const long long num_far = __ldcg(far_lengths + splits % 3);
     if (num_far == 0 || bound >= stop) break;
+    if (are_settled(num_targets, targets, distances, bound)) break;
     if (num_rounds && expanded < num_rounds * GROW_BELOW) delta *= 2;
     if (num_rounds && expanded > num_rounds * SHRINK_ABOVE && delta > first_step) delta /= 2;
     expanded = num_rounds = 0;
@@ -204,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     const double min_far = has_expanded ? bound : __ldcg(min_distance + (splits + 2) % 3);
     bound = fmin(fmax(min_far + delta, nextafter(min_far, INFINITE)), stop);
     Next next = begin_round();
-    Appender far = far_queue(splits + 1), heavy = begin_heavy();
+    Appender far = far_queue(splits + 1);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       far_lengths[(splits + 2) % 3] = 0;
       min_distance[(splits + 1) % 3] = INFINITE;
@@ -217,15 +158,13 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       const double distance = is_valid ? __ldcg(distances + candidate[0]) : 0.0;
       const bool is_near[1] = {is_valid && distance >= old_bound && distance < bound};
       const bool is_far = is_valid && distance >= bound;
-      if (is_valid && !is_far) atomicAnd(&queued[candidate[0]], ~IN_FAR_QUEUE);
+      if (is_valid && !is_far) is_in_far_queue[candidate[0]] = 0;
       if (is_far) my_min = fmin(my_min, distance);
       next.take<1>(is_near, candidate);
-      append_heavy(heavy, is_near[0], candidate[0]);
       far.append(is_far, candidate[0]);
     }
     next.finish();
     far.flush(far.count);
-    heavy.flush(heavy.count);
     for (int half = WARP / 2; half > 0; half /= 2)
       my_min = fmin(my_min, __shfl_xor_sync(FULL_MASK, my_min, half));
     if (lane == 0) lower(min_distance + splits % 3, my_min);
