@@ -23,8 +23,6 @@ from .layered_input import (
     build_options,
     check_exists,
     check_has_place,
-    describe_replacement,
-    find_differences,
     is_store,
     load_cached,
     open_layered,
@@ -49,6 +47,7 @@ from .options import (
     top_option,
 )
 from .sources import Source, build_from_root, parse_sources, root_columns
+from .store_differences import describe_replacement, find_differences
 
 BUILD_OPTIONS = "root", "output", "minimum_edges", "memory_limit"
 

@@ -19,7 +19,6 @@ from .layered_input import (
     PAGERANK_IGNORES,
     MemoryLimitOption,
     build_options,
-    default_multi_edges,
     is_store,
     load_cached,
     open_layered,
@@ -46,6 +45,7 @@ from .options import (
     verify_option,
     vertex_columns,
 )
+from .store_differences import default_multi_edges
 
 
 @command(
