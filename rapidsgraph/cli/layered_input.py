@@ -241,6 +241,7 @@ def load_cached(
     *,
     device: Device,
     may_replace: bool = True,
+    accepted: Collection[str] = INPUT_OPTIONS,
     always: bool = False,
     **build: Any,
 ) -> Any:
@@ -252,6 +253,8 @@ def load_cached(
         The root, as `parse_sources` returns it; None for any root.
     may_replace : bool
         Whether to replace a list of the same version of the file with other options.
+    accepted : collection of str
+        Options that the command has, which an error may recommend.
     always : bool
         Whether to report the reuse of a list even if standard error is not a terminal.
     """
@@ -264,7 +267,7 @@ def load_cached(
         run.report(f"reused the layers in {folder}", always)
         return open_layered(run, folder, device)
     if store and not may_replace and "file" not in reasons:
-        raise unusable_store(store, reasons, edges, options)
+        raise unusable_store(store, reasons, edges, options, accepted)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the cache is not used", RuntimeWarning)  # reported below
         layered = build_from_root(
@@ -318,8 +321,8 @@ def read_graph_or_layers(
         )  # fmt: skip
     options = build_options(source, destination, not directed, vertices=vertices)
     return load_cached(
-        run, files, None, options, ignored, may_replace=False, device=device,
-        memory_limit=memory_limit,
+        run, files, None, options, ignored, may_replace=False, accepted=context.params,
+        device=device, memory_limit=memory_limit,
     )  # fmt: skip
 
 

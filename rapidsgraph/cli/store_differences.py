@@ -60,6 +60,9 @@ def find_differences(
         if name not in ignored
         and expected["options"][name] != stored["options"].get(name, "unknown")
     }
+    policies = {expected["options"]["multi_edges"], stored["options"].get("multi_edges")}
+    if "weight" in ignored and "keep" not in policies:
+        different.discard("multi_edges")  # without weights the other policies do not differ
     try:
         has_root = cache.has_root(store, convert_root(sources, options, store.root))
     except GraphError:
@@ -93,9 +96,16 @@ def default_multi_edges(weight: str | None) -> MultiEdges:
 
 
 def unusable_store(
-    store: Any, reasons: dict[str, str], edges: InputFiles, options: dict[str, Any]
+    store: Any,
+    reasons: dict[str, str],
+    edges: InputFiles,
+    options: dict[str, Any],
+    accepted: Collection[str],
 ) -> GraphError:
-    """Return the error for a list of this file that `pagerank` can neither use nor replace."""
+    """Return the error for a list of this file that a command can neither use nor replace.
+
+    Options are recommended only if the command accepts all that are needed.
+    """
     columns = (options.get(name) for name in ("source", "destination"))
     defaults = {**DEFAULTS, "weight": io.choose_weight_column(edges, DEFAULT_WEIGHT, *columns)}
     stored = {**DEFAULTS, **store.manifest["origin"]["options"]}
@@ -119,10 +129,9 @@ def unusable_store(
     if required["weight"] == defaults["weight"]:
         del required["weight"]
     command += [*filter(None, [_format_options(required)]), "--output FOLDER"]
-    hint = (
-        f"{' and '.join(remedies)} to use them, or build others with `{' '.join(command)}` and "
-        "give that folder"
-    )
+    hint = f"build others with `{' '.join(command)}` and give that folder"
+    if {"undirected" if name == "directed" else name for name in names} <= {*accepted}:
+        hint = f"{' and '.join(remedies)} to use them, or {hint}"
     return GraphError(
         f"{store.folder}: these layers were built from this file with different options "
         f"({_join_reasons(reasons)}); {hint}",

@@ -79,3 +79,22 @@ def test_layered_edge_lists_and_seeds(edges, tmp_path):
         assert len(results) == 1
     done = run("label-propagation", tmp_path / "layers", "--undirected", code=2)
     assert "in which this is fixed" in done.stderr
+
+
+def test_layers_with_weights_are_used(edges, tmp_path):
+    """Parallel edges are merged by the least weight then, which labels do not depend on."""
+    write_frame(EDGES.assign(weight=1.5), edges)
+    expected = run("label-propagation", edges).stdout
+    run("layer", edges, "--from", "a")
+    assert run("label-propagation", edges, "--memory-limit", "60MB").stdout == expected
+
+
+@pytest.mark.parametrize("option", [("--self-loops", "drop"), ("--multi-edges", "keep")])
+def test_errors_recommend_no_options_that_are_missing(edges, option):
+    run("layer", edges, "--from", "a", *option)
+    done = run("label-propagation", edges, "--memory-limit", "60MB", code=1)
+    assert "; build others with `rapidsgraph layer" in done.stderr
+    assert "to use them" not in done.stderr
+    run("layer", edges, "--from", "a", "--undirected")
+    done = run("label-propagation", edges, "--memory-limit", "60MB", code=1)
+    assert "; give --undirected to use them, or build others with" in done.stderr
