@@ -75,7 +75,7 @@ def _rank(vertex, bits, ranks):
 
 @serial
 def _zeros(size):
-    """Return an array; NumPy's constructor is compiled once for all variables of one type."""
+    """Return an array of zeros; `np.zeros` would take longer to compile."""
     values = np.empty(size, np.int32)
     for i in range(size):
         values[np.uint64(i)] = 0

@@ -244,7 +244,7 @@ def _count_row(
 
 @serial
 def _zeros(size):
-    """Return an array; NumPy's constructor is compiled once for all variables of one type."""
+    """Return an array of zeros; `np.zeros` would take longer to compile."""
     values = np.empty(size, np.int64)
     for i in range(size):
         values[np.uint64(i)] = 0

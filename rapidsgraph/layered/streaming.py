@@ -74,7 +74,7 @@ def open_stream(
     sizes = 4 * storage.table[:, COLUMN["words"]]
     total, largest = int(sizes.sum()), int(sizes.max(initial=0))
     available = available_memory(storage, limit)
-    check_memory(storage, purpose, reserved + least_memory(storage), available, limit)
+    check_memory(storage, purpose, reserved + min_stream_bytes(storage), available, limit)
     resident_bytes = _resident_bytes(storage)
     fits = reserved + total <= available
     if not on_gpu:
@@ -95,14 +95,14 @@ def open_stream(
 
 
 def available_memory(storage: LayeredStorage, limit: int | None) -> int:
-    """Return the bytes that a run may take, with the partitions that are on the GPU already."""
+    """Return the bytes that a run may take, including partitions that are on the GPU already."""
     if limit is not None:
         return limit
     return device.free_memory(storage.xp) + _resident_bytes(storage)
 
 
-def least_memory(storage: LayeredStorage) -> int:
-    """Return the bytes that the stream of a storage takes at least."""
+def min_stream_bytes(storage: LayeredStorage) -> int:
+    """Return the minimum bytes of the stream of a storage: two partitions if it can stream."""
     is_streamable = storage.xp is not np or storage.is_mapped
     return min(2 * storage.largest_partition, storage.nbytes) if is_streamable else storage.nbytes
 

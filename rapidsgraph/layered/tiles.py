@@ -25,7 +25,7 @@ from .streaming import (
     PartitionStream,
     available_memory,
     check_memory,
-    least_memory,
+    min_stream_bytes,
     open_stream,
 )
 from .sweeps import finish_run, launch_sweep, memory_requirement
@@ -49,7 +49,7 @@ def open_tiles(
     purpose, reserved, limit = memory_requirement(storage, algorithm, title, memory_limit)
     per_neighbor = TILE_BYTES[algorithm].per_arc
     num_neighbors = (2 if storage.directed else 1) * storage.num_edges
-    available, least = available_memory(storage, limit), reserved + least_memory(storage)
+    available, least = available_memory(storage, limit), reserved + min_stream_bytes(storage)
     if available < least:  # name a limit that suffices for any list without parallel edges
         bound = min(num_neighbors, (2 if storage.directed else 1) * storage.num_vertices)
         check_memory(storage, purpose, least + per_neighbor * bound, available, limit)
