@@ -51,7 +51,11 @@ _MODULES = {
 }
 __all__ = list(_MODULES)
 _EQUIVALENTS = {  # names of other libraries, for messages
+    "clustering": ["clustering_coefficient"],
     "components": ["connected_components"],
+    "dijkstra": ["sssp"],
+    "jaccard": ["neighbor_similarity"],
+    "k_core": ["core_number"],
     "leiden": ["label_propagation"],
     "louvain": ["label_propagation"],
     "triangles": ["triangle_count"],

@@ -18,6 +18,9 @@ EDGES = {"source": [0, 0, 1, 2], "destination": [1, 2, 2, 3]}
     ("name", "suggestion"),
     [
         ("louvain", "label_propagation"),
+        ("dijkstra", "sssp"),
+        ("jaccard", "neighbor_similarity"),
+        ("k_core", "core_number"),
         ("triangles", "triangle_count"),
         ("components", "connected_components"),
         ("page_rank", "pagerank"),
