@@ -199,7 +199,13 @@ def read_edges(properties: Properties, device: Device) -> Any:
 
             edges = cudf.from_pandas(edges)
         return edges
-    edges = rg.read_edges(path, weight=weight, format="snap", device=device)
+    try:
+        edges = rg.read_edges(path, weight=weight, format="snap", device=device)
+    except rg.GraphError as error:
+        if weight is None or error.column != weight or error.hint is None:
+            raise
+        hint = f"{properties.name} has weights by its property edge-properties.names"
+        raise error.with_fields(hint=hint) from error
     if weight is not None and weight not in edges.columns:
         raise rg.GraphError(
             f"{path}: there is no third column, but {properties.name} has weights by its property "
@@ -285,10 +291,19 @@ class Workload:
         """Return the graph of a task, which is built once; only SSSP uses weights."""
         weight = "weight" if task == TaskName.SSSP and self.properties.has_weights else None
         if weight not in self._graphs:
-            self._graphs[weight] = rg.Graph(
-                self._edges, weight=weight, directed=self.properties.is_directed,
-                vertices=self._vertices,
-            )  # fmt: skip
+            try:
+                self._graphs[weight] = rg.Graph(
+                    self._edges, weight=weight, directed=self.properties.is_directed,
+                    vertices=self._vertices,
+                )  # fmt: skip
+            except rg.GraphError as error:
+                if weight is None or error.column != weight:
+                    raise
+                path, hint = self.properties.edges, "--task names tasks that ignore weights"
+                raise rg.GraphError(
+                    f"{path}: {error.with_fields(hint=hint)}",
+                    path=path, row=error.row, column=weight, value=error.value, hint=hint,
+                ) from error  # fmt: skip
         return self._graphs[weight]
 
 

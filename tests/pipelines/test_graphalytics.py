@@ -301,6 +301,16 @@ def test_malformed_edges(example):
     assert message in run(example, code=1).stderr
     path.write_text(text + "0x1 2 0.5\n")
     assert f"{path}: source '0x1' in row" in run(example, code=1).stderr
+    path.write_text("1 2 -0.5\n")
+    errors = run(example, code=1).stderr
+    assert f"{path}: weight in row 0 of column 'weight' is -0.5" in errors
+    assert "--unweighted" not in errors
+    assert "--task names tasks that ignore weights" in errors
+    path.write_text("1 2 far\n")
+    errors = run(example, code=1).stderr
+    assert f"{path}, line 1: 'far' in column 'weight' is not a number" in errors
+    assert "--unweighted" not in errors
+    assert "has weights by its property edge-properties.names" in errors
     path.write_text("")
     run(example, "--task", "WCC", "--task", "PR", "--task", "SSSP")
     lines = (example.with_name("results") / f"{example.stem}-WCC").read_text().splitlines()
