@@ -27,6 +27,9 @@ def test_actions_are_pinned_by_commit_with_their_version(path):
     uses = re.findall(r"uses: *(.+)", path.read_text())
     assert uses
     for action in uses:
+        if action.startswith("./.github/workflows/"):
+            assert (ROOT / action).is_file()
+            continue
         assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
 
 
@@ -46,6 +49,8 @@ def test_permissions_are_minimal(path):
     for name, job in workflow["jobs"].items():
         expected = {"id-token": "write"} if (path.stem, name) == ("release", "publish") else None
         assert job.get("permissions") == expected
+        if "uses" in job:  # another workflow, which this test checks by itself
+            continue
         assert job["timeout-minutes"] <= 60
         for step in job["steps"]:
             if step.get("uses", "").startswith("actions/checkout@"):
@@ -55,7 +60,7 @@ def test_permissions_are_minimal(path):
 @in_repository
 def test_job_that_publishes_runs_nothing_of_the_repository():
     publish = load(".github/workflows/release.yml")["jobs"]["publish"]
-    assert publish["needs"] == "build"
+    assert publish["needs"] == ["tests", "build"]
     assert not [step for step in publish["steps"] if "run" in step or "checkout" in step["uses"]]
 
 
