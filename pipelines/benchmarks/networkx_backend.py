@@ -53,8 +53,7 @@ def calls(g: Any) -> dict[str, tuple[Any, ...]]:
         functions |= {"weakly_connected_components": (), "strongly_connected_components": ()}
     else:
         functions |= {"connected_components": (), "triangles": (), "clustering": ()}
-        if not any(g.has_edge(node, node) for node in nodes):
-            functions |= {"core_number": (), "jaccard_coefficient": (list(g.edges),)}
+        functions |= {"core_number": (), "jaccard_coefficient": (list(g.edges),)}
     if len(nodes) <= MAX_PAIRED_VERTICES:
         functions |= {"all_pairs_shortest_path_length": (), "average_shortest_path_length": ()}
     return functions
@@ -68,6 +67,8 @@ def build_graph(workload: Workload) -> Any:
     g.add_nodes_from(range(workload.vertices))
     ends = [to_host(values).tolist() for values in (workload.source, workload.destination)]
     g.add_weighted_edges_from(zip(*ends, to_host(workload.weight).tolist(), strict=True))
+    if not workload.directed:  # core numbers are not defined with self-loops
+        g.remove_edges_from(list(networkx.selfloop_edges(g)))
     return g
 
 
