@@ -46,7 +46,10 @@ def run(program, **options):
 @pytest.mark.parametrize("how", ["send()", "Deleted()", "ctypes.CFUNCTYPE(None)(send)()"])
 def test_a_signal_is_never_swallowed(name, reason, how):
     """Not by an except clause, a destructor or a callback of C code, where an exception is lost."""
-    done = run(SWALLOWS.format(name=name, how=how))
+    done = run(
+        SWALLOWS.format(name=name, how=how),
+        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),  # under nohup, too
+    )
     assert (done.returncode, done.stdout) == (128 + getattr(signal, name), "cleaned\n")
     assert done.stderr.startswith(f"error: {reason}") and done.stderr.count("\n") == 1
 
