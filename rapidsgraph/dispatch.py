@@ -289,7 +289,12 @@ def estimate_memory(
             parameter="graph_or_path",
         )
     if isinstance(graph_or_path, LayeredStorage):
-        return memory.estimate_layered_memory(graph_or_path, algorithm)
+        estimate = memory.estimate_layered_memory(graph_or_path, algorithm)
+        is_weak = algorithm == "strong_components" and not graph_or_path.directed
+        name = "connected_components" if is_weak else algorithm
+        if LayeredStorage not in IMPLEMENTATIONS.get(name, {}):
+            raise _unsupported_error(algorithm, LayeredStorage)
+        return estimate
     return memory.estimate_memory(graph_or_path, algorithm, **options)
 
 

@@ -341,6 +341,19 @@ def test_estimates_of_frames_and_graphs(make_held_frame):
     assert unweighted.needed < of_frame.needed < undirected.needed
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_layered_lists_have_no_estimates_of_runs_that_they_refuse(directed):
+    edges = {"source": [0, 1, 2], "destination": [1, 2, 0]}
+    layered = rg.LayeredEdgeList.build(rg.Graph(edges, directed=directed), 0)
+    refused = ["scan", "scan_index", "neighbor_similarity", "structural_similarity"]
+    for algorithm in [*refused, *(["strong_components"] if directed else [])]:
+        with pytest.raises(rg.GraphError, match=f"{algorithm} does not support layered edge lists"):
+            rg.estimate_memory(layered, algorithm)
+    if not directed:  # all components are strong
+        strong = rg.estimate_memory(layered, "strong_components")
+        assert strong >= rg.estimate_memory(layered, "connected_components")
+
+
 def test_unbounded_names_count_as_two_vertices_per_row(make_held_frame):
     for names in ([10**9, 5, 10**6], ["a", "b", "c"]):
         frame = make_held_frame({"source": names, "destination": names})
