@@ -43,7 +43,7 @@ _MODULES = {
     "read_edges": "io",
     "read_vertices": "io",
     "scan": "api.scan",
-    "shortest_path": "api.shortest_path",
+    "shortest_path": "api.traversal",
     "sssp": "api.traversal",
     "structural_similarity": "api.scan",
     "triangle_count": "api.triangles",
@@ -78,8 +78,8 @@ if TYPE_CHECKING:
     from .api.pagerank import pagerank as pagerank
     from .api.scan import scan as scan
     from .api.scan import structural_similarity as structural_similarity
-    from .api.shortest_path import shortest_path as shortest_path
     from .api.traversal import bfs as bfs
+    from .api.traversal import shortest_path as shortest_path
     from .api.traversal import sssp as sssp
     from .api.triangles import clustering_coefficient as clustering_coefficient
     from .api.triangles import triangle_count as triangle_count

@@ -19,7 +19,7 @@ from test_cli import run
 
 import rapidsgraph as rg
 from rapidsgraph import device
-from rapidsgraph.cli.help import PANELS
+from rapidsgraph.cli.messages import PANELS
 from rapidsgraph.dispatch import IMPLEMENTATIONS
 from rapidsgraph.distributed.graph import DistributedGraph
 

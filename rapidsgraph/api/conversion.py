@@ -16,8 +16,12 @@ from .. import frames
 from ..dispatch import Graph
 from ..errors import GraphError
 from ..graph.csr import MULTI_EDGES, MultiEdges
-from ..graph.networkx_edges import NetworkXEdges
-from ..graph.positions import build_graph_of_positions, missing_attribute_error, read_weights
+from ..graph.positions import (
+    NetworkXEdges,
+    build_graph_of_positions,
+    missing_attribute_error,
+    read_weights,
+)
 from ..validation import (
     check_choice,
     check_flag,

@@ -34,8 +34,7 @@ from . import (  # noqa: F401
 )
 from .app import DeviceOption, app, command, print_highest
 from .files import STREAM, OutputFormatOption, check_output, closed_output, write_output
-from .help import flag_option, format_examples, panel_of
-from .messages import note, show_warning
+from .messages import flag_option, format_examples, note, panel_of, show_warning
 from .options import ProgressOption
 
 __all__ = ["app", "main"]

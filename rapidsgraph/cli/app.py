@@ -19,14 +19,17 @@ from ..errors import ConvergenceError, GraphError, MissingColumnError, format_va
 from ..frames import Frame
 from ..io.formats import FORMAT_HINT
 from ..validation import FILE_WEIGHT_HINT, FRAME_WEIGHT_HINT
-from .help import EXECUTION, WorkflowGroup, format_examples, panel_of
 from .messages import (
     DEFAULT_LOG_LEVEL,
+    EXECUTION,
     LogLevel,
     LogLevelOption,
     QuietOption,
+    WorkflowGroup,
     apply_message_options,
     fail,
+    format_examples,
+    panel_of,
 )
 
 DeviceOption = Annotated[

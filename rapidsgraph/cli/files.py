@@ -14,12 +14,11 @@ import typer
 from .. import io
 from ..errors import GraphError
 from ..frames import Frame
-from ..io.formats import FORMATS, TEXT_FORMATS, Format, split_endings
+from ..io.formats import FORMATS, TEXT_FORMATS, Format, enclosing_store, split_endings
 from ..io.inputs import Input, InputFiles, is_local, open_input
 from ..io.remote import display_url, is_url, strip_file_url
-from ..io.store_folder import enclosing_store
 from ..validation import check_path
-from .help import GRAPH, OUTPUT
+from .messages import GRAPH, OUTPUT
 
 STREAM = "-"
 FORMAT_NAMES = ", ".join(get_args(Format))

@@ -16,7 +16,6 @@ from ..layered import cache, store_writer
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .files import FormatOption, open_edges
-from .help import OUTPUT
 from .layered_input import (
     INPUT_OPTIONS,
     BuildLimitOption,
@@ -29,7 +28,7 @@ from .layered_input import (
     pluralize,
     refuse_options,
 )
-from .messages import note
+from .messages import OUTPUT, note
 from .options import (
     CommandRun,
     DestinationOption,

@@ -24,7 +24,7 @@ from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..validation import check_path, parse_bytes
 from .files import is_file_or_folder, open_edges
-from .help import EXECUTION, flag_option
+from .messages import EXECUTION, flag_option
 from .options import CommandRun, column_argument, is_given
 from .sources import Source, build_from_root, parse_sources, root_columns, source_names
 from .store_differences import describe_replacement, find_differences, unusable_store

@@ -1,7 +1,7 @@
-"""Messages of a command on standard error: errors, warnings, notes and log records.
+"""Texts of commands: --help, and messages on standard error.
 
-Every command has the options --quiet and --log-level. `apply_message_options` applies them for the
-duration of a command.
+Every command has the options --quiet and --log-level. `apply_message_options` applies them while
+the command runs.
 """
 
 from __future__ import annotations
@@ -15,12 +15,30 @@ from contextvars import ContextVar
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, get_args
 
 import typer
+from typer.core import TyperGroup
 
-from .help import MESSAGES, flag_option
+# The commands in the order of a workflow, by the panel of --help.
+PANELS = {
+    "Get started": ("doctor", "demo"),
+    "Create a graph": ("generate",),
+    "Analyze a graph": (
+        "pagerank", "bfs", "sssp", "shortest-path", "components", "core-number",
+        "triangles", "clustering", "similarity", "label-propagation", "scan",
+    ),
+    "Prepare for later runs": ("layer", "warm"),
+}  # fmt: skip
+# Panels of options that several commands have; those of one command come first.
+GRAPH, EXECUTION, OUTPUT, MESSAGES = "Graph", "Execution", "Output", "Messages"
 
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 DEFAULT_LOG_LEVEL: LogLevel = "warning"
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def flag_option(*names: str, help: str, panel: str | None = None) -> Any:
+    """Return a boolean option, which takes no value."""
+    return typer.Option(*names, metavar="", help=help, rich_help_panel=panel)
+
 
 QuietOption = Annotated[
     bool,
@@ -42,6 +60,26 @@ LogLevelOption = Annotated[
 ]
 
 _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
+
+
+class WorkflowGroup(TyperGroup):
+    """List commands in the order of `PANELS`."""
+
+    def list_commands(self, context: Any) -> list[str]:
+        """Return the names of the commands."""
+        names = super().list_commands(context)
+        order = [name for panel in PANELS.values() for name in panel]
+        return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def panel_of(name: str) -> str | None:
+    """Return the panel that lists a command."""
+    return next((panel for panel, names in PANELS.items() if name in names), None)
+
+
+def format_examples(*lines: str) -> str:
+    """Return command lines, without the name of the program, as the end of a --help text."""
+    return "\n\n".join(["Examples:", *(f"$ rapidsgraph {line}" for line in lines)])
 
 
 def is_quiet() -> bool:

@@ -25,8 +25,7 @@ from ..io.inputs import InputFiles
 from ..io.remote import display_url
 from ..validation import vertex_labels
 from .files import STREAM, check_output, overwrites, write_output
-from .help import GRAPH, MESSAGES, OUTPUT, flag_option
-from .messages import note
+from .messages import GRAPH, MESSAGES, OUTPUT, flag_option, note
 
 CANDIDATES = "rapidsgraph.weight_candidates"  # in the context of a command
 INPUTS = (

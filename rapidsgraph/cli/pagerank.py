@@ -14,7 +14,6 @@ from ..graph.local_graph import storage_of
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, command, print_highest
 from .files import FormatOption, OutputFormatOption, open_edges
-from .help import EXECUTION, GRAPH
 from .layered_input import (
     PAGERANK_IGNORES,
     MemoryLimitOption,
@@ -25,6 +24,7 @@ from .layered_input import (
     report_streaming,
     uses_layers,
 )
+from .messages import EXECUTION, GRAPH
 from .options import (
     CommandRun,
     DestinationOption,

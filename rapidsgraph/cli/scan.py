@@ -23,8 +23,8 @@ from ..frames import Frame
 from ..progress import reporter
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .files import FormatOption, OutputFormatOption, open_edges
-from .help import EXECUTION, OUTPUT, flag_option
 from .layered_input import refuse_store
+from .messages import EXECUTION, OUTPUT, flag_option
 from .options import (
     CommandRun,
     DestinationOption,

@@ -16,7 +16,6 @@ from ..graph.vertex_arguments import resolve_vertices
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .files import FormatOption, OutputFormatOption, open_edges
-from .help import OUTPUT, flag_option
 from .layered_input import (
     BFS_IGNORES,
     SSSP_IGNORES,
@@ -30,6 +29,7 @@ from .layered_input import (
     report_streaming,
     uses_layers,
 )
+from .messages import OUTPUT, flag_option
 from .options import (
     CommandRun,
     DestinationOption,

@@ -22,24 +22,22 @@ from .arrays import (
     synchronize,
     to_host,
 )
-from .cuda_sources import (
-    ENTRY_POINT,
-    KERNELS,
-    constant_macros,
-    cuda_source,
-    select_entry,
-    signatures,
-)
 from .launcher import (
     C_TYPES,
+    ENTRY_POINT,
+    KERNELS,
     MIN_PARALLEL_SIZE,
     compile_ahead,
+    constant_macros,
     count_nonzero,
+    cuda_source,
     launch,
     max_cooperative_blocks,
     max_shared_bytes,
     parallel_region,
     resident_blocks,
+    select_entry,
+    signatures,
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Binding and launching of kernels.
+"""Compilation and launch of kernels.
 
 A kernel is a pair of twins in `kernels/`, `stem.cu` and `stem.py`, with the same entry names and
 the same parameters in the same order. `launch` runs the CUDA twin for CuPy arrays and the Python
@@ -14,19 +14,20 @@ import contextlib
 import functools
 import importlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ..errors import GraphError
-from ..kernels.constants import BLOCK_THREADS
+from ..kernels.constants import BLOCK_THREADS, macros
 from .arrays import Array, array_module, is_on_gpu
-from .cuda_sources import constant_macros, cuda_source, select_entry, signatures
 
 MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
 STATIC_SHARED_BYTES = 4 * 1024  # of a block, at most
@@ -43,6 +44,10 @@ C_TYPES = {  # by name of the dtype
     "float64": "double",
 }
 C_TYPE_OF = {np.dtype(name): c_type for name, c_type in C_TYPES.items()}  # faster than by name
+KERNELS = Path(__file__).parents[1] / "kernels"
+ENTRY_POINT = re.compile(
+    r'extern "C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(([^)]*)\)'
+)
 
 
 # CPU threads
@@ -65,10 +70,10 @@ if hasattr(os, "register_at_fork"):
 
 @contextlib.contextmanager
 def parallel_region(size: int | None = None) -> Iterator[None]:
-    """Enter the only parallel Numba kernel of this process, with threads for `size` work items.
+    """Run parallel Numba kernels one at a time, with as many threads as `size` work items deserve.
 
-    Waking further threads takes longer than a small kernel does, so below `MIN_PARALLEL_SIZE`
-    items there is one thread; without `size` the number of threads is left alone.
+    Waking threads takes longer than a small kernel, so below `MIN_PARALLEL_SIZE` items there is
+    one thread; without `size` the number of threads stays as it is.
 
     Raises
     ------
@@ -99,6 +104,65 @@ def parallel_region(size: int | None = None) -> Iterator[None]:
             yield
         finally:
             numba.set_num_threads(num_threads)
+
+
+# CUDA sources
+
+
+@functools.cache
+def signatures(stem: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the (type, name) pairs of the parameters of each entry of `kernels/stem.cu`."""
+    source = re.sub(r"//[^\n]*|/\*.*?\*/", "", (KERNELS / f"{stem}.cu").read_text(), flags=re.S)
+    return {
+        entry: [_parse_parameter(parameter) for parameter in parameters.split(",")]
+        for entry, parameters in ENTRY_POINT.findall(source)
+    }
+
+
+def _parse_parameter(text: str) -> tuple[str, str]:
+    *words, name = re.findall(r"\w+", text)
+    c_type = " ".join(word for word in words if word not in ("const", "__restrict__"))
+    return c_type + ("*" if "*" in text else ""), name
+
+
+def cuda_source(stem: str) -> str:
+    """Return the text of `kernels/stem.cu` with its includes expanded once each.
+
+    Line directives make compilers report the real file and line.
+    """
+    return _expand_includes(KERNELS / f"{stem}.cu", set())
+
+
+def select_entry(source: str, entry: str) -> str:
+    """Return a CUDA source of which only one entry is compiled.
+
+    The others become templates, for which compilers generate no code, so that a first call does
+    not wait for kernels that it does not launch.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        return match[0] if match[1] == entry else match[0].replace('extern "C"', "template <int>")
+
+    return ENTRY_POINT.sub(replace, source)
+
+
+def _expand_includes(path: Path, included: set[Path]) -> str:
+    text = path.read_text()
+    included.add(path)
+
+    def include(match: re.Match[str]) -> str:
+        other, line = path.with_name(match[1]), text.count("\n", 0, match.end()) + 2
+        expanded = "" if other in included else _expand_includes(other, included)
+        return f'{expanded}\n#line {line} "{path.as_posix()}"'
+
+    body = re.sub(r'^#include "(\w+\.cuh)"$', include, text, flags=re.M)
+    return f'#line 1 "{path.as_posix()}"\n{body}'
+
+
+def constant_macros(source: str) -> tuple[str, ...]:
+    """Return compiler options that define the shared constants a CUDA source uses."""
+    names = set(re.findall(r"\b[A-Z][A-Z0-9_]*\b", source))
+    return tuple(f"-D{name}={value}" for name, value in macros().items() if name in names)
 
 
 # Launches

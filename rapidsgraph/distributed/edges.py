@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from ..frames import Frame
-from ..graph.degrees import (
+from ..graph.export import (
     check_degree_memory,
+    check_edge_columns,
     count_neighbors,
     degree_columns,
+    edge_frame,
     sum_neighbors,
     sum_rows,
     undirected_degrees,
 )
-from ..graph.export import check_edge_columns, edge_frame
 from ..progress import Report
 from .communicator import Communicator
 from .executor import release_on_error

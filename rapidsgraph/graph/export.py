@@ -1,7 +1,7 @@
-"""Conversion of graphs in this process to edge frames, SciPy, NetworkX and igraph.
+"""Graphs in this process as frames of edges and degrees, and as graphs of other libraries.
 
 Each edge is exported once, in the order of (source, destination); an undirected edge has its
-endpoints in ascending order. Arrays of a GPU are copied to the host for other libraries.
+endpoints in ascending order. Arrays of a GPU are copied to the host for SciPy, NetworkX and igraph.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from . import weight_sums
 from .csr import Adjacency, row_indices
 from .local_graph import LocalGraph
 from .vertex_names import Labeling, check_name_collisions, endpoint_columns
+from .weight_sums import sum_by_key
 
 WEIGHT = "weight"  # column and attribute of exported weights
+DEGREE_BYTES_PER_ARC = 13  # the row of each arc; of self-loops also a weight and a flag
 
 
 def list_edges(
@@ -69,6 +71,71 @@ def edges(graph: LocalGraph) -> Frame:
     labeling = graph.labeling
     check_edge_columns(labeling.names.labels, labeling.is_endpoint_specific, graph.weighted)
     return edge_frame(labeling, graph.csr, graph.directed, graph.weighted)
+
+
+def degree_columns(directed: bool, weighted: bool) -> list[str]:
+    """Return the columns of degrees in result frames."""
+    columns = ["in_degree", "out_degree"] if directed else ["degree"]
+    return columns + [f"weighted_{name}" for name in columns if weighted]
+
+
+def degrees(graph: LocalGraph) -> Frame:
+    """Return the frame of the degrees of all vertices; see `Graph.degrees`."""
+    names = degree_columns(graph.directed, graph.weighted)
+    graph.labeling.check_name_collisions(*names)
+    adjacency = graph.built[0]
+    check_degree_memory(adjacency, graph.xp)
+    if graph.directed:
+        of_rows, of_neighbors = "out_degree", "in_degree"
+        if not graph.has_layout("csr"):
+            of_rows, of_neighbors = of_neighbors, of_rows
+        columns = {
+            of_rows: graph.xp.diff(adjacency.offsets), of_neighbors: count_neighbors(adjacency)
+        }  # fmt: skip
+        if graph.weighted:
+            columns[f"weighted_{of_rows}"] = sum_rows(adjacency)
+            columns[f"weighted_{of_neighbors}"] = sum_neighbors(adjacency)
+    else:
+        columns = undirected_degrees(adjacency, graph.weighted)
+    return graph.labeling.vertex_frame({name: columns[name] for name in names})
+
+
+def undirected_degrees(adjacency: Adjacency, weighted: bool) -> dict[str, Array]:
+    """Return the degrees of an undirected graph, in which a self-loop counts twice."""
+    xp, rows = device.array_module(adjacency.neighbors), row_indices(adjacency)
+    is_loop = rows == adjacency.neighbors
+    num_vertices, loops = adjacency.offsets.size - 1, rows[is_loop]
+    degrees = xp.diff(adjacency.offsets) + sum_by_key(loops, xp.empty(0), num_vertices)
+    columns = {"degree": degrees.astype(xp.int64)}
+    if weighted:
+        sums = sum_by_key(rows, adjacency.weights, num_vertices)
+        columns["weighted_degree"] = sums + sum_by_key(
+            loops, adjacency.weights[is_loop], num_vertices
+        )
+    return columns
+
+
+def count_neighbors(adjacency: Adjacency) -> Array:
+    """Return how many arcs have each vertex as neighbor: int64."""
+    xp, num_vertices = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
+    return sum_by_key(adjacency.neighbors, xp.empty(0), num_vertices).astype(xp.int64)
+
+
+def sum_neighbors(adjacency: Adjacency) -> Array:
+    """Return the sum of the weights of the arcs that have each vertex as neighbor: float64."""
+    return sum_by_key(adjacency.neighbors, adjacency.weights, adjacency.offsets.size - 1)
+
+
+def sum_rows(adjacency: Adjacency) -> Array:
+    """Return the sum of the weights of each row: float64."""
+    return sum_by_key(row_indices(adjacency), adjacency.weights, adjacency.offsets.size - 1)
+
+
+def check_degree_memory(adjacency: Adjacency, xp: device.ArrayModule) -> None:
+    """Raise InsufficientMemoryError unless the degrees fit into free memory."""
+    num_arcs, num_vertices = adjacency.neighbors.size, adjacency.offsets.size - 1
+    num_bytes = DEGREE_BYTES_PER_ARC * num_arcs + 64 * num_vertices
+    check_free_memory(f"the degrees of {num_vertices:,} vertices", num_bytes, xp)
 
 
 def to_scipy(graph: LocalGraph) -> Any:

@@ -13,7 +13,7 @@ from .. import frames
 from ..errors import GraphError, VertexNotFoundError, VertexTypeError
 from ..frames import Frame, Vertices
 from ..validation import DEFAULT_WEIGHT, as_list, is_default_weight, suggest_parameters
-from . import degrees, derived_graph, export
+from . import derived_graph, export
 from .csr import DEFAULT_MULTI_EDGES, MultiEdges
 from .local_graph import (
     BuildReport,
@@ -28,7 +28,7 @@ from .vertex_arguments import find_vertices
 # What properties and methods of `Graph` do with a LocalGraph, by name.
 _LOCAL_METHODS: dict[str, Callable[..., Any]] = {
     "edges": export.edges,
-    "degrees": degrees.degrees,
+    "degrees": export.degrees,
     "neighborhood": derived_graph.neighborhood,
     "reverse": derived_graph.reverse,
     "subgraph": derived_graph.subgraph,

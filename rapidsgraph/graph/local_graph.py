@@ -167,26 +167,20 @@ class LocalGraph:
         """Number of arcs that leave each vertex: float64, shape (vertices,)."""
         if "csr" in self._adjacencies:
             return self.xp.diff(self.csr.offsets).astype(self.xp.float64)
-        return self._sum_by_source(self.xp.empty(0))
+        sources = self.csc.neighbors
+        return weight_sums.sum_by_key(sources, self.xp.empty(0), self.num_vertices)
 
     @cached_property
     def out_weights(self) -> Array:
         """Sum of the weights that leave each vertex, or its out-degree: float64."""
-        return self._sum_by_source(self.csc.weights) if self.weighted else self.out_degrees
+        if not self.weighted:
+            return self.out_degrees
+        return weight_sums.sum_by_key(self.csc.neighbors, self.csc.weights, self.num_vertices)
 
     @cached_property
     def total_weight(self) -> float:
         """Sum of the weights of all arcs, which no distance exceeds; infinite if it overflows."""
         return weight_sums.total_weight(self.built[0].weights)
-
-    def _sum_by_source(self, weights: Array) -> Array:
-        """Sum `weights` of the arcs that leave each vertex; if empty, count the arcs."""
-        sums, sources = self.xp.zeros(self.num_vertices), self.csc.neighbors
-        device.launch(
-            "build", "sum_by_key", size=sources.size, num_items=sources.size, keys=sources,
-            weights=weights, weighted=weights.size > 0, sums=sums,
-        )  # fmt: skip
-        return sums
 
     def cached(self, key: str, compute: Callable[[], Any]) -> Any:
         """Return the result of `compute`, which is called once per key."""

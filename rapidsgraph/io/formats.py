@@ -1,4 +1,4 @@
-"""Formats and compressions of files, which the ending of a name determines."""
+"""Formats and compressions of files, by the endings of their names or their first bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import gzip
 import io
 import os
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import IO, Any, Literal, get_args
 
 from ..errors import GraphError, format_value
@@ -39,6 +39,10 @@ SIGNATURES = {  # the first bytes of a file
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\0": "xz",
 }
+# The folder of a layered edge list has these files, with STORE_FORMAT in their first bytes.
+STORE_FORMAT = "rapidsgraph.LayeredEdgeList"
+START_BYTES = 2**16
+STORE_FILES = "manifest.json", "vertices.arrow", "layers.arrow", "partitions.arrow", "edges.npy"
 # What to do about an open file whose format is not recognized.
 FORMAT_HINT = f"pass format='csv', or another of {', '.join(get_args(Format))}"
 
@@ -102,6 +106,27 @@ def signature_of(start: bytes) -> str | None:
         if start.startswith(signature):
             return name
     return None
+
+
+def enclosing_store(path: Path) -> Path | None:
+    """Return the innermost folder above a resolved path that is a layered edge list, or None."""
+    for folder in path.parents:
+        for name in STORE_FILES:
+            with contextlib.suppress(OSError):
+                if (folder / name).is_file() and is_store_file(folder / name):
+                    return folder
+    return None
+
+
+def is_store_file(path: Path) -> bool:
+    """Return whether a file says that it belongs to a layered edge list, even a damaged one."""
+    with open(path, "rb") as file:
+        return is_store_start(file.read(START_BYTES))
+
+
+def is_store_start(start: bytes) -> bool:
+    """Return whether the first `START_BYTES` of a file say that it is of a layered edge list."""
+    return STORE_FORMAT.encode() in start
 
 
 def open_compressed(path: str | os.PathLike[str], compression: str | None) -> IO[bytes]:

@@ -26,10 +26,13 @@ from ..validation import check_path
 from .formats import (
     FORMAT_HINT,
     FORMATS,
+    START_BYTES,
+    STORE_FILES,
     Format,
     check_compression,
     check_format,
     format_of,
+    is_store_start,
     signature_of,
     split_endings,
 )
@@ -42,7 +45,6 @@ from .remote import (
     is_url,
     strip_file_url,
 )
-from .store_folder import START_BYTES, STORE_FILES, is_store_start
 from .tables import read_errors
 
 COPY_BYTES = 2**20  # of an open file at once

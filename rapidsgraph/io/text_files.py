@@ -22,17 +22,18 @@ from .. import kernels
 from ..errors import GraphError
 from .formats import DELIMITERS, open_compressed
 from .inputs import InputFile, InputFiles, Name
-from .joined_files import JoinedFiles, locate_line
 from .tables import EdgeMetadata, is_number, read_errors
 from .text_stream import (
     BLOCK_BYTES,
     BYTE_ORDER_MARK,
     MAX_RECORD_BYTES,
+    JoinedFiles,
     LineBreakInQuotes,
     LineCleaner,
     QuoteTracker,
     TransformedFile,
     check_decimal,
+    locate_line,
     read_blocks,
     strip_line,
 )

@@ -23,10 +23,17 @@ from ..atomic import (
 from ..errors import GraphError
 from ..frames import Frame
 from ..validation import check_path
-from .formats import DELIMITERS, Format, check_format, format_of, open_compressor, split_endings
+from .formats import (
+    DELIMITERS,
+    Format,
+    check_format,
+    enclosing_store,
+    format_of,
+    open_compressor,
+    split_endings,
+)
 from .inputs import Name, spool_errors, spool_folder, stream_name
 from .remote import RemotePath, check_storage_options, display_url, is_url, strip_file_url
-from .store_folder import enclosing_store
 
 BATCH_ROWS = 2**16  # converted to text at once
 

@@ -27,7 +27,7 @@ from ..errors import GraphError
 from ..graph.name_storage import restore_names
 from ..graph.vertex_names import VertexNames
 from ..io.arrow_arrays import from_arrow, read_lists
-from ..io.store_folder import STORE_FILES, STORE_FORMAT
+from ..io.formats import STORE_FILES, STORE_FORMAT
 from ..io.tables import read_errors
 from ..validation import check_path
 from . import store_validation

@@ -40,8 +40,8 @@ from ..device import Array
 from ..errors import GraphError
 from ..graph.name_storage import name_columns, name_metadata
 from ..io.arrow_arrays import Crc32Writer, list_table
+from ..io.formats import STORE_FILES, STORE_FORMAT, is_store_file
 from ..io.inputs import InputFiles
-from ..io.store_folder import STORE_FILES, STORE_FORMAT, is_store_file
 from ..io.tables import read_errors
 from ..io.writers import resolve_destination
 from ..validation import check_path

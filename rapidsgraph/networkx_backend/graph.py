@@ -20,7 +20,7 @@ from ..errors import GraphError
 from ..graph.build_memory import csr_build_bytes
 from ..graph.csr import Adjacency, offsets_from_sizes, row_indices
 from ..graph.local_graph import LocalGraph, build_from_ids
-from ..graph.networkx_edges import NetworkXEdges
+from ..graph.positions import NetworkXEdges
 from ..graph.vertex_names import Labeling, VertexNames
 from ..validation import check_free_memory, check_weights
 

@@ -1,7 +1,11 @@
-"""What NetworkX reads of the backend when it is imported, without importing more than this."""
+"""The description of the backend, which NetworkX reads when it is imported, and its failing tests.
+
+This module imports nothing else of the package.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 RANKS = "Values agree to rounding. `alpha` from 0 to 1, `tol` above 0, no negative values."
@@ -77,6 +81,14 @@ FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
     "weakly_connected_components": "",
 }
 
+OTHER_PATH = "the test demands one of several shortest paths, and the backend may find another"
+EXPECTED_FAILURES = {  # tests of NetworkX, and why they fail
+    "TestMinimumCycleBasis::test_unweighted_diamond": OTHER_PATH,
+    "TestMinimumCycleBasis::test_weighted_diamond": OTHER_PATH,
+    "TestMinimumCycleBasis::test_petersen_graph": OTHER_PATH,
+    "TestMinimumCycleBasis::test_gh6787_and_edge_attribute_names": OTHER_PATH,
+}
+
 
 def get_info() -> dict[str, Any]:
     """Return the description of the backend in the form that NetworkX defines."""
@@ -88,3 +100,13 @@ def get_info() -> dict[str, Any]:
         "functions": {name: {"additional_docs": notes} for name, notes in FUNCTIONS.items()},
         "default_config": {"device": "auto"},  # or "cpu" or "gpu"
     }
+
+
+def on_start_tests(items: Sequence[Any]) -> None:
+    """Mark the tests of NetworkX that are expected to fail; NetworkX calls this with all tests."""
+    import pytest
+
+    for item in items:
+        reason = EXPECTED_FAILURES.get("::".join(item.nodeid.split("::")[1:]))
+        if reason is not None:
+            item.add_marker(pytest.mark.xfail(reason=reason))

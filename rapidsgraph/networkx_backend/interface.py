@@ -16,6 +16,20 @@ from .breadth_first import (
     generic_bfs_edges,
     predecessor,
 )
+from .centrality import (
+    check_pagerank,
+    check_reciprocity,
+    degree_centrality,
+    in_degree_centrality,
+    is_isolate,
+    isolates,
+    number_of_isolates,
+    number_of_selfloops,
+    out_degree_centrality,
+    overall_reciprocity,
+    pagerank,
+    reciprocity,
+)
 from .clustering import (
     average_clustering,
     check_clustering,
@@ -39,45 +53,27 @@ from .components import (
     strongly_connected_components,
     weakly_connected_components,
 )
-from .degrees import (
-    check_reciprocity,
-    degree_centrality,
-    in_degree_centrality,
-    is_isolate,
-    isolates,
-    number_of_isolates,
-    number_of_selfloops,
-    out_degree_centrality,
-    overall_reciprocity,
-    reciprocity,
-)
-from .expected_failures import on_start_tests
-from .generic import (
-    average_shortest_path_length,
-    check_method,
-    has_path,
-    shortest_path,
-    shortest_path_length,
-)
 from .graph import (
     ConvertedGraph,
     convert_from_nx,
     convert_to_nx,
 )
-from .link_analysis import (
-    check_pagerank,
-    pagerank,
-)
+from .info import on_start_tests
 from .search import (
     check_cutoff,
 )
-from .unweighted import (
+from .shortest_paths import (
     all_pairs_shortest_path,
     all_pairs_shortest_path_length,
     ancestors,
+    average_shortest_path_length,
     bidirectional_shortest_path,
+    check_method,
     descendants,
     descendants_at_distance,
+    has_path,
+    shortest_path,
+    shortest_path_length,
     single_source_shortest_path,
     single_source_shortest_path_length,
     single_target_shortest_path,

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.shortest_path import shortest_path
-from ..api.traversal import bfs, sssp
+from ..api.traversal import bfs, shortest_path, sssp
 from ..device import to_host
 from ..errors import GraphError
 from ..graph.csr import row_indices

@@ -11,8 +11,8 @@ from ..frames import Frame, get_nullable_column, normalize_frame, to_device
 from ..graph.csr import row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..validation import check_choice, suggest_parameters
-from .common_neighbors import find_common_neighbors, pack_arcs
 from .result_reader import verification_errors, vertex_name
+from .triangles import find_common_neighbors, pack_arcs
 
 TOLERANCE = 1e-12  # by which values may differ: rounding
 

@@ -22,9 +22,9 @@ from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..validation import suggest_parameters
 from .cluster_reader import LOW_WORD, ClusterTable, check_roles, read_clusters
-from .common_neighbors import find_common_neighbors, pack_arcs
 from .components import check_group_order, connected_minimum, smallest_members
 from .result_reader import verification_errors, vertex_name
+from .triangles import find_common_neighbors, pack_arcs
 
 CHUNK_ARCS = 2**22  # arcs that are checked at a time
 ROUNDING = 1e-9  # relative distance from epsilon at which floating point may round wrongly

@@ -17,7 +17,7 @@ from test_cli import RUNNER, run, without_gpu  # noqa: F401
 
 import rapidsgraph as rg
 from rapidsgraph import cli
-from rapidsgraph.cli.help import PANELS
+from rapidsgraph.cli.messages import PANELS
 from rapidsgraph.io import write_frame
 
 ROOT = Path(__file__).parents[2]

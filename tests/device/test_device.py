@@ -177,7 +177,7 @@ def test_lines_are_those_of_their_files_where_something_is_included_twice(tmp_pa
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(device.cuda_sources, "KERNELS", tmp_path)
+    monkeypatch.setattr(device.launcher, "KERNELS", tmp_path)
     line, at, found = 0, "", {}
     for text in device.cuda_source("a").splitlines():
         directive = re.fullmatch(r'#line (\d+) "(.*)"', text)

@@ -24,7 +24,7 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import layered as distributed_layered
 from rapidsgraph.distributed.communicator import LocalCommunicator
 from rapidsgraph.distributed.spmd_worker import ignore_report
-from rapidsgraph.io.store_folder import STORE_FILES
+from rapidsgraph.io.formats import STORE_FILES
 from rapidsgraph.layered.packing import COLUMN, TABLE, pack_partition
 
 pytestmark = pytest.mark.slow

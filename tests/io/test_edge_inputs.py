@@ -33,8 +33,8 @@ from rapidsgraph.io import (
     write_frame,
     writers,
 )
-from rapidsgraph.io.joined_files import JoinedFiles
 from rapidsgraph.io.remote import display_url
+from rapidsgraph.io.text_stream import JoinedFiles
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -156,7 +156,6 @@ def test_compressions_and_headers_of_a_folder_may_differ(tmp_path):
 
 @pytest.mark.parametrize("block", [1, 3, 1 << 20])
 def test_files_are_joined_in_blocks_of_any_size(tmp_path, monkeypatch, block):
-    monkeypatch.setattr("rapidsgraph.io.joined_files.BLOCK_BYTES", block)
     monkeypatch.setattr("rapidsgraph.io.text_stream.BLOCK_BYTES", block)
     (tmp_path / "a.csv").write_bytes(b"source,destination\r\n1,2")
     (tmp_path / "b.csv").write_bytes(b"\r\nsource,destination\r3,4\r5,6\r")
@@ -687,9 +686,8 @@ def test_joined_files_are_closed_while_a_thread_reads(tmp_path, monkeypatch):
     for name in "ab":
         (tmp_path / name).touch()
     slow = SlowFile(b"1,2\n" * 1000)
-    monkeypatch.setattr("rapidsgraph.io.joined_files.BLOCK_BYTES", 100)
     monkeypatch.setattr("rapidsgraph.io.text_stream.BLOCK_BYTES", 100)
-    monkeypatch.setattr("rapidsgraph.io.joined_files.open_compressed", lambda *_: slow)
+    monkeypatch.setattr("rapidsgraph.io.text_stream.open_compressed", lambda *_: slow)
     files = [inputs.InputFile(tmp_path / name, name, None) for name in "ab"]
     joined = JoinedFiles(files, [0, 0])
     with concurrent.futures.ThreadPoolExecutor(1) as reader:

@@ -10,7 +10,7 @@ from conftest import build_storage
 
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.io.store_folder import STORE_FILES
+from rapidsgraph.io.formats import STORE_FILES
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered import cache as store_cache
 from rapidsgraph.layered.store import open_store

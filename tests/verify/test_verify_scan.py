@@ -19,7 +19,7 @@ from conftest import FrameMaker, build_storage, columns_of, random_edges, to_pan
 from hypothesis import given, settings
 
 import rapidsgraph as rg
-from rapidsgraph.verify import common_neighbors
+from rapidsgraph.verify import triangles
 from rapidsgraph.verify.scan import is_similar, quotients
 
 pytestmark = pytest.mark.slow
@@ -231,7 +231,7 @@ def test_portions_change_nothing(make_arrays, monkeypatch):
     rows = naive_rows(edges, 0.5, 3, range(40))
     for piece, probes in [(1, 13), *product((7, 2**20), (1, 2, 13))]:
         monkeypatch.setattr(MODULE, "CHUNK_ARCS", piece)
-        monkeypatch.setattr(common_neighbors, "CHUNK_LOOKUPS", probes)
+        monkeypatch.setattr(triangles, "CHUNK_LOOKUPS", probes)
         assert check(edges, rows, 0.5, 3, 40, make_arrays) == 1 + max(c or 0 for _, c, _ in rows)
 
 

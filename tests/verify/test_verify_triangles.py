@@ -7,7 +7,7 @@ from clusterings import frame_columns
 from conftest import FrameMaker, random_edges
 
 import rapidsgraph as rg
-from rapidsgraph.verify import common_neighbors
+from rapidsgraph.verify import triangles
 
 EDGES = {"source": [0, 0, 1, 2], "destination": [1, 2, 2, 3]}
 CHECKS = {
@@ -37,7 +37,7 @@ def test_wrong_values(column, values, message):
 
 @pytest.mark.parametrize("column", CHECKS)
 def test_every_single_change(make_arrays, monkeypatch, column):
-    monkeypatch.setattr(common_neighbors, "CHUNK_LOOKUPS", 7)
+    monkeypatch.setattr(triangles, "CHUNK_LOOKUPS", 7)
     compute, verify = CHECKS[column]
     frame = make_arrays(frame_columns(random_edges(8, 20, 100)))
     for directed in (True, False):
