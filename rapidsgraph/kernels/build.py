@@ -6,6 +6,8 @@ from numba import prange
 from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM
 from .jit import parallel, serial
 
+MAX_COMPARED_RANKS = 32  # whose bounds are compared one by one
+
 
 @parallel
 def mark_present(num_names, names, min_name, is_present):
@@ -133,13 +135,20 @@ def count_upper(num_rows, offsets, neighbors, counts):
 
 @serial
 def _find_owner(vertex, bounds, num_ranks):
+    """Return the rank of a vertex.
+
+    The branches of a binary search are unpredictable, so the last few bounds are all compared.
+    """
     owner, stop = 0, num_ranks
-    while stop - owner > 1:
+    while stop - owner > MAX_COMPARED_RANKS:
         middle = (owner + stop) // 2
         if bounds[middle] <= vertex:
             owner = middle
         else:
             stop = middle
+    first = owner + 1
+    for rank in range(first, stop):
+        owner += np.int64(bounds[rank] <= vertex)
     return owner
 
 
