@@ -290,8 +290,7 @@ def estimate_memory(
         )
     if isinstance(graph_or_path, LayeredStorage):
         estimate = memory.estimate_layered_memory(graph_or_path, algorithm)
-        is_weak = algorithm == "strong_components" and not graph_or_path.directed
-        name = "connected_components" if is_weak else algorithm
+        name = "connected_components" if algorithm == "strong_components" else algorithm
         if LayeredStorage not in IMPLEMENTATIONS.get(name, {}):
             raise _unsupported_error(algorithm, LayeredStorage)
         return estimate

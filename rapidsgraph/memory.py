@@ -265,7 +265,13 @@ def estimate_layered_memory(layered: Any, algorithm: Algorithm) -> MemoryEstimat
     """Estimate the peak memory of an algorithm on a layered edge list; see `estimate_memory`."""
     check_algorithm(algorithm)
     tiles = longest_list = 0
-    if algorithm in TILE_BYTES:
+    if algorithm == "strong_components" and not layered.directed:  # which are the weak ones
+        algorithm = "connected_components"
+    if algorithm == "strong_components":
+        per_vertex, per_arc, _ = TILE_BYTES[algorithm]
+        tiles = layered.num_edges * per_arc
+        longest_list = layered.max_partition_edges * per_arc
+    elif algorithm in TILE_BYTES:
         per_vertex, per_neighbor, _ = TILE_BYTES[algorithm]
         num_lists = 2 if layered.directed else 1
         tiles = num_lists * layered.num_edges * per_neighbor

@@ -74,11 +74,13 @@ ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "structural_similarity": AlgorithmBytes(80, 44, 44),
     "triangle_count": AlgorithmBytes(112, 30, 30),
 }
-# For layered edge lists, of which tiles are in memory: per vertex, and per neighbor in a tile.
+# For layered edge lists, of which tiles are in memory: per vertex, and per neighbor in a tile; for
+# strong components per arc between nodes, of which two per vertex count as vertices.
 TILE_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "clustering_coefficient": AlgorithmBytes(176, 20, 20),
     "core_number": AlgorithmBytes(128, 16, 16),
     "label_propagation": AlgorithmBytes(80, 40, 40),
+    "strong_components": AlgorithmBytes(208, 40, 40),
     "triangle_count": AlgorithmBytes(176, 20, 20),
 }
 # Algorithms of the undirected simple graph, in which an edge is two arcs.

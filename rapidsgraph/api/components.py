@@ -62,7 +62,7 @@ def connected_components(
     -----
     Weak components are found by union-find: a sample of the arcs finds most of the largest
     component, whose other arcs are skipped [1]_, and trees are linked by compare-and-swap [2]_. A
-    layered edge list is read once; its strong components are not found.
+    layered edge list is read once.
 
     A CPU finds strong components by depth-first search [3]_. A GPU removes vertices that have no
     arcs in one of the directions, finds the component of a vertex of high degree by a forward and a
@@ -71,6 +71,11 @@ def connected_components(
     remove components until at most 2,097,152 arcs are left, which are then sent to one worker. Each
     round of joins follows paths by one arc, so a graph with more arcs than that on long cycles
     takes many rounds.
+
+    A directed layered edge list is contracted while it is read: whenever memory is full of arcs,
+    the strong components of what is known so far become single vertices [6]_. Most graphs take one
+    pass. If the arcs that are left do not fit into memory, further passes remove vertices without
+    arcs in one of the directions, and color the others.
 
     References
     ----------
@@ -84,6 +89,8 @@ def connected_components(
        in parallel", IPDPS Workshops 2000. https://doi.org/10.1007/3-540-45591-4_68
     .. [5] S. Orzan, "On distributed verification and verified distribution", PhD thesis, Vrije
        Universiteit Amsterdam, 2004.
+    .. [6] Z. Zhang, J. X. Yu, L. Qin, L. Chang and X. Lin, "I/O efficient: computing SCCs in
+       massive graphs", SIGMOD 2013. https://doi.org/10.1145/2463676.2463703
 
     Examples
     --------

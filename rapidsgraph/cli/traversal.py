@@ -303,11 +303,6 @@ def components(
     """
     if strong and undirected:
         raise typer.BadParameter("leave out this or --strong", param_hint="--undirected")
-    if strong and memory_limit is not None:
-        raise typer.BadParameter(
-            "layered edge lists have no strong components; leave out this or --strong",
-            param_hint="--memory-limit",
-        )
     run = CommandRun(
         "components",
         {"EDGES": edges, "--vertices": vertices},

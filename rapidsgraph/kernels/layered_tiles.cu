@@ -2,7 +2,8 @@
 //
 // Entries, each of which reads all sections: count_arcs counts the arcs from and to every vertex;
 // list_neighbors lists the neighbors of a tile, a range of vertices; link_arcs links the endpoints
-// of all arcs, for weak components.
+// of all arcs, for weak components; list_arcs lists the arcs of a contracted graph, for strong
+// components.
 //
 // sections.cuh describes the parameters that all kernels share.
 //
@@ -74,5 +75,40 @@ extern "C" __global__ void link_arcs(long long start, long long stop, long long 
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
           if (is_edge[k]) join(parents, name[k], names[neighbor[k]]);
+      });
+}
+
+// Append the arcs between different nodes below num_active to sources and destinations, in any
+// order, from *num_arcs on, which advances. nodes are those of a contracted graph, by position.
+extern "C" __global__ void list_arcs(long long start, long long stop, long long origin,
+                                     const long long *table, const unsigned int *words,
+                                     const unsigned long long *checksums, long long num_active,
+                                     const int *nodes, long long *num_arcs, int *sources,
+                                     int *destinations) {
+  sweep_edges<int>(
+      start, stop, origin, 2, table, words, checksums,
+      [=](long long row) { return nodes[row] < num_active; },
+      [=](long long row) { return nodes[row]; },
+      [=](const Section &, const bool *is_edge, const unsigned *, long long, const int *,
+          const int *node, const int *neighbor) {
+        int other[BATCH], count = 0;
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          other[k] = is_edge[k] ? nodes[neighbor[k]] : -1;
+          if (other[k] >= num_active || other[k] == node[k]) other[k] = -1;
+          count += other[k] >= 0;
+        }
+        const int end = prefix_sum(count), lane = threadIdx.x % WARP;
+        const int total = __shfl_sync(FULL_MASK, end, WARP - 1);
+        if (!total) return;
+        long long first = 0;
+        if (lane == 0) first = (long long)atomicAdd((u64 *)num_arcs, (u64)total);
+        long long index = __shfl_sync(FULL_MASK, first, 0) + end - count;
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          if (other[k] < 0) continue;
+          sources[index] = node[k];
+          destinations[index++] = other[k];
+        }
       });
 }

@@ -1,37 +1,26 @@
-"""Weak components of a layered edge list whose edges may exceed memory."""
+"""Components of a layered edge list whose edges may exceed memory."""
 
 from __future__ import annotations
 
 from ..algorithms.components import compress, number_components
 from ..algorithms.parameters import ComponentParameters
 from ..device import Array
-from ..errors import GraphError
 from ..frames import Frame
 from .storage import LayeredStorage
+from .strong_components import find_strong_roots
 from .sweeps import algorithm_stream, finish_run, launch_sweep
 
 
 def connected_components(storage: LayeredStorage, parameters: ComponentParameters) -> Frame:
     """Find the components of a layered edge list; see `rapidsgraph.connected_components`.
 
-    Union-find links the endpoints of all edges in one pass.
-
-    Raises
-    ------
-    GraphError
-        If strong components of a directed list are asked for.
+    Union-find links the endpoints of all edges in one pass; `strong_components` describes those of
+    a directed list.
     """
-    if parameters.strong and storage.directed:
-        hint = "pass a Graph or an edge frame, which may be a Dask frame, or leave strong out"
-        raise GraphError(
-            f"strong components need a search that follows edges in both directions, which does "
-            f"not stream a directed layered edge list; {hint}",
-            parameter="strong",
-            value=True,
-            hint=hint,
-        )
     storage.labeling.check_name_collisions("component")
-    roots = find_roots(storage, parameters.memory_limit)
+    is_strong = parameters.strong and storage.directed  # otherwise both are the same
+    find = find_strong_roots if is_strong else find_roots
+    roots = find(storage, parameters.memory_limit)
     return storage.labeling.vertex_frame({"component": number_components(roots)})
 
 

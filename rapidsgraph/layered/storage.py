@@ -230,6 +230,12 @@ class LayeredStorage:
         """Size of the largest partition, in bytes."""
         return int(self.table[:, COLUMN["words"]].max(initial=0)) * 4
 
+    @property
+    def max_partition_edges(self) -> int:
+        """Number of edges of the partition that has most of them."""
+        columns = COLUMN["forward_edges"], COLUMN["backward_edges"]
+        return int(self.table[:, columns].sum(axis=1).max(initial=0))
+
     def verification_arrays(self) -> tuple[Array, Array, np.ndarray]:
         """Return the table and checksums where kernels run, and a copy of `is_verified`.
 

@@ -714,6 +714,13 @@ def test_ctrl_c_in_the_middle_of_a_larger_file(tmp_path):
     assert names_in(tmp_path) == ["e.parquet", "e.parquet.layers"]
 
 
+@pytest.mark.parametrize("strong", [[], ["--strong"]], ids=["weak", "strong"])
+def test_components(store, edges, strong):
+    expected = run("components", edges, *strong).stdout
+    assert run("components", store, *strong).stdout == expected
+    assert run("components", edges, *strong, "--memory-limit", "60MB").stdout == expected
+
+
 def test_no_output_goes_into_a_layered_edge_list(edges, tmp_path):
     store, link = tmp_path / "s.layers", tmp_path / "link.arrow"
     run("layer", edges, "--from", "a", "--output", store)
