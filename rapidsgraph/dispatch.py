@@ -46,6 +46,7 @@ from .layered import algorithms as layered
 from .layered import components as layered_components
 from .layered import core_number as layered_core_number
 from .layered import label_propagation as layered_label_propagation
+from .layered import neighbor_similarity as layered_similarity
 from .layered import triangles as layered_triangles
 from .layered.edge_list import LayeredEdgeList, register_distributed_layered
 from .layered.storage import LayeredStorage
@@ -143,6 +144,7 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     },
     "structural_similarity": {
         LocalGraph: similarity.structural_similarity,
+        LayeredStorage: layered_similarity.structural_similarity,
         DistributedGraph: distributed_scan.structural_similarity,
         FrameGraph: relational_scan.structural_similarity,
     },
@@ -153,6 +155,7 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
     },
     "neighbor_similarity": {
         LocalGraph: _neighbor_similarity.neighbor_similarity,
+        LayeredStorage: layered_similarity.neighbor_similarity,
         DistributedGraph: distributed_similarity.neighbor_similarity,
         FrameGraph: relational_similarity.neighbor_similarity,
     },

@@ -18,6 +18,7 @@ from . import frames
 from .algorithms.parameters import FRAME_OPTIONS
 from .algorithms.run_memory import (
     ALGORITHM_BYTES,
+    PAIR_BYTES,
     TILE_BYTES,
     UNDIRECTED_ALGORITHMS,
     Algorithm,
@@ -25,6 +26,7 @@ from .algorithms.run_memory import (
     MemoryEstimate,
     estimate_graph_memory,
     gpu_run_bytes,
+    max_undirected_edges,
     run_bytes,
 )
 from .errors import GraphError, format_value
@@ -280,6 +282,8 @@ def estimate_layered_memory(layered: Any, algorithm: Algorithm) -> MemoryEstimat
     else:
         per_vertex = ALGORITHM_BYTES[algorithm].per_vertex
     vertices = layered.num_vertices * per_vertex
+    if algorithm in ("neighbor_similarity", "structural_similarity"):
+        vertices += PAIR_BYTES * max_undirected_edges(layered)  # the result
     streamed = vertices + longest_list + min(2 * layered.largest_partition, layered.nbytes)
     return MemoryEstimate(vertices + tiles + layered.nbytes, streamed)
 

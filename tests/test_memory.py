@@ -345,7 +345,7 @@ def test_estimates_of_frames_and_graphs(make_held_frame):
 def test_layered_lists_have_no_estimates_of_runs_that_they_refuse(directed):
     edges = {"source": [0, 1, 2], "destination": [1, 2, 0]}
     layered = rg.LayeredEdgeList.build(rg.Graph(edges, directed=directed), 0)
-    refused = ["scan", "scan_index", "neighbor_similarity", "structural_similarity"]
+    refused = ["scan", "scan_index"]
     for algorithm in refused:
         with pytest.raises(rg.GraphError, match=f"{algorithm} does not support layered edge lists"):
             rg.estimate_memory(layered, algorithm)

@@ -16,12 +16,11 @@ from ..graph.vertex_names import Labeling
 from ..kernels.constants import WARP
 from ..validation import check_free_memory, reject
 from .parameters import SimilarityParameters
-from .run_memory import check_run_memory
+from .run_memory import PAIR_BYTES, check_run_memory
 from .similarity import common_neighbors, neighborhoods, undirected_graph
 
 Kind = Literal["jaccard", "overlap", "cosine", "common"]
 KINDS = get_args(Kind)
-PAIR_BYTES = 64  # of a pair: ids, degrees, the count and the result
 
 
 def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> Frame:

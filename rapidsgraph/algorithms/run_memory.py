@@ -80,9 +80,12 @@ TILE_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "clustering_coefficient": AlgorithmBytes(176, 20, 20),
     "core_number": AlgorithmBytes(128, 16, 16),
     "label_propagation": AlgorithmBytes(80, 40, 40),
+    "neighbor_similarity": AlgorithmBytes(112, 44, 44),
     "strong_components": AlgorithmBytes(208, 40, 40),
+    "structural_similarity": AlgorithmBytes(112, 44, 44),
     "triangle_count": AlgorithmBytes(176, 20, 20),
 }
+PAIR_BYTES = 64  # of a pair that is compared: ids, degrees, the count and the result
 # Algorithms of the undirected simple graph, in which an edge is two arcs.
 UNDIRECTED_ALGORITHMS = {
     "core_number",
@@ -172,6 +175,11 @@ class GraphStats:
             if column.kind == "arrow"
         )
         return 8 * count * len(self.columns) + text
+
+
+def max_undirected_edges(layered: Any) -> int:
+    """Return the most edges that a layered edge list may have without directions."""
+    return layered.num_edges if layered.directed else layered.num_edges // 2
 
 
 def run_bytes(algorithm: Algorithm, graph: GraphStats, memberships: bool = False) -> int:

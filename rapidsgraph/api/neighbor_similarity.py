@@ -20,12 +20,13 @@ def neighbor_similarity(
     *,
     kind: Kind = "jaccard",
     method: FramesMethod = "auto",
+    memory_limit: int | str | None = None,
 ) -> Frame:
     """Compare the neighborhoods of the endpoints of every edge, or of pairs of vertices.
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
         frame, or the `Graph` of one, gives a Dask frame.
     pairs : frame or list of tuples, optional
@@ -36,6 +37,9 @@ def neighbor_similarity(
         The measure; see Notes.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result, as for `bfs`.
+    memory_limit : int or str, optional
+        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        streamed, with 64 bytes per edge or pair of the result.
 
     Returns
     -------
@@ -64,6 +68,9 @@ def neighbor_similarity(
     ``min(|N(u)|, |N(v)|)``, and "cosine" over ``sqrt(|N(u)| |N(v)|)``. They are 0 where a
     neighborhood is empty. "jaccard" is NetworkX's `jaccard_coefficient`.
 
+    Of a layered edge list, the neighbors of as many vertices as fit in memory are read at a time,
+    twice: those of both vertices of a pair.
+
     Examples
     --------
     >>> import pandas, rapidsgraph as rg
@@ -82,5 +89,7 @@ def neighbor_similarity(
     """
     check_choice("kind", kind, KINDS)
     check_choice("method", method, get_args(FramesMethod))
-    parameters = SimilarityParameters(pairs=pairs, kind=kind, method=method)
+    parameters = SimilarityParameters(
+        pairs=pairs, kind=kind, method=method, memory_limit=memory_limit
+    )
     return run("neighbor_similarity", graph, parameters)

@@ -12,18 +12,24 @@ from ..validation import check_choice, check_flag, suggest_parameters
 
 
 @suggest_parameters
-def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> Frame:
+def structural_similarity(
+    graph: GraphLike, *, method: ScanMethod = "auto", memory_limit: int | str | None = None
+) -> Frame:
     """Compute the structural similarity of the endpoints of every edge.
 
     Parameters
     ----------
-    graph : Graph or edge frame
+    graph : Graph, LayeredEdgeList or edge frame
         Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
         frame, or the `Graph` of one, gives a Dask frame.
     method : {"auto", "frames", "gpuscan"}, default "auto"
         "auto" counts triangles. "gpuscan" compares whole adjacency lists, 4 neighbors of one
         endpoint with 8 of the other at a time on a GPU, as GPUSCAN does [3]_. "frames" runs joins
-        of pandas, cuDF or Dask frames, as for `bfs`. All give the same result.
+        of pandas, cuDF or Dask frames, as for `bfs`. All give the same result. A layered edge list
+        takes "auto" only.
+    memory_limit : int or str, optional
+        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        streamed, with 64 bytes per edge of the result.
 
     Returns
     -------
@@ -72,7 +78,8 @@ def structural_similarity(graph: GraphLike, *, method: ScanMethod = "auto") -> F
     3       2            3    0.707107
     """
     check_choice("method", method, METHODS)
-    return run("structural_similarity", graph, Parameters(method=method))
+    parameters = Parameters(method=method, memory_limit=memory_limit)
+    return run("structural_similarity", graph, parameters)
 
 
 @suggest_parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,12 +12,17 @@ from .. import io
 from ..algorithms.neighbor_similarity import KINDS, Kind, pair_columns
 from ..graph.local_graph import storage_of
 from .app import DeviceOption, app, columns_of, command, print_rows
-from .files import FormatOption, OutputFormatOption, open_edges
-from .layered_input import refuse_store
+from .files import FormatOption, OutputFormatOption
+from .layered_input import (
+    UNDIRECTED_IGNORES,
+    MemoryLimitOption,
+    read_graph_or_layers,
+    report_streaming,
+)
 from .options import (
     CommandRun,
     DestinationOption,
-    EdgesArgument,
+    EdgesOrLayersArgument,
     SourceOption,
     UselessUndirectedOption,
     VerticesOption,
@@ -36,7 +41,7 @@ from .options import (
 )
 def similarity(
     context: typer.Context,
-    edges: EdgesArgument,
+    edges: EdgesOrLayersArgument,
     format: FormatOption = None,
     pairs: Annotated[
         str | None,
@@ -54,6 +59,7 @@ def similarity(
     undirected: UselessUndirectedOption = False,
     vertices: VerticesOption = None,
     device: DeviceOption = "auto",
+    memory_limit: MemoryLimitOption = None,
     output: Annotated[str | None, output_option("pairs with their similarity")] = None,
     output_format: OutputFormatOption = None,
     top: Annotated[
@@ -69,9 +75,9 @@ def similarity(
         "similarities", {"EDGES": edges, "--pairs": pairs, "--vertices": vertices}, output=output,
         output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
-    refuse_store(edges, "similarity")
-    graph = run.read_graph(
-        open_edges(context), source, destination, device=device, vertices=vertices,
+    graph: Any = read_graph_or_layers(
+        context, run, edges, source, destination, ignored=UNDIRECTED_IGNORES,
+        memory_limit=memory_limit, device=device, vertices=vertices, verify=verify,
         directed=False, self_loops="drop",
     )  # fmt: skip
     table = None
@@ -81,9 +87,10 @@ def similarity(
         table = io.read_edges(
             pairs, source=ends[0], destination=ends[1], weight=None, device=device
         )
-    result = rg.neighbor_similarity(graph, table, kind=kind)
+    result = rg.neighbor_similarity(graph, table, kind=kind, memory_limit=memory_limit)
     run.end_step("compared")
     run.report_graph(graph)
+    report_streaming(run, graph)
     if verify:
         rg.verify.neighbor_similarity(graph, result, table, kind=kind)
         run.report("verified: all pairs have as many common neighbors")

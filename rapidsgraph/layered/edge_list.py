@@ -56,9 +56,9 @@ class LayeredEdgeList(StoredGraph):
     """The edges of a graph, grouped by the distance of their sources from a root.
 
     A list is created by `build`, `open` or `cached`. `bfs`, `sssp`, `shortest_path`, `pagerank`,
-    `connected_components`, `core_number`, `triangle_count`, `clustering_coefficient` and
-    `label_propagation` accept it in place of a `Graph`; with a `memory_limit`, they stream edges
-    that do not fit in memory.
+    `connected_components`, `core_number`, `triangle_count`, `clustering_coefficient`,
+    `label_propagation`, `neighbor_similarity` and `structural_similarity` accept it in place of a
+    `Graph`; with a `memory_limit`, they stream edges that do not fit in memory.
 
     Examples
     --------

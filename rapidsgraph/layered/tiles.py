@@ -36,9 +36,15 @@ POSITION_BITS = 0x7FFFFFFF  # of a neighbor whose sign is its flag
 
 @contextlib.contextmanager
 def open_tiles(
-    storage: LayeredStorage, algorithm: Algorithm, title: str, memory_limit: int | str | None
+    storage: LayeredStorage,
+    algorithm: Algorithm,
+    title: str,
+    memory_limit: int | str | None,
+    result_bytes: int = 0,
 ) -> Iterator[Tiles]:
     """Yield the tiles of an algorithm; at the end, record the statistics of the run.
+
+    `result_bytes` are those of results that are not by vertex.
 
     Raises
     ------
@@ -47,6 +53,7 @@ def open_tiles(
         the reason, it is raised after one sweep, which counts the neighbors.
     """
     purpose, reserved, limit = memory_requirement(storage, algorithm, title, memory_limit)
+    reserved += result_bytes
     per_neighbor = TILE_BYTES[algorithm].per_arc
     num_neighbors = (2 if storage.directed else 1) * storage.num_edges
     available, least = available_memory(storage, limit), reserved + min_stream_bytes(storage)

@@ -592,7 +592,6 @@ def test_wrong_usage(store, arguments, option, monkeypatch):
         ("sssp none.layers", "none.layers: there is no such file or folder"),
         ("pagerank none.layers", "none.layers: there is no such file or folder"),
         ("layer none.layers", "none.layers: there is no such file or folder"),
-        ("similarity layers", "layers: similarity cannot use a layered edge list"),
         ("scan layers", "layers: scan cannot use a layered edge list"),
         ("layer - --from a", "-: layers are stored beside one local file or folder"),
         ("layer edges.csv --from a --output edges.csv", "edges.csv: it is a file"),
@@ -719,6 +718,15 @@ def test_components(store, edges, strong):
     expected = run("components", edges, *strong).stdout
     assert run("components", store, *strong).stdout == expected
     assert run("components", edges, *strong, "--memory-limit", "60MB").stdout == expected
+
+
+def test_similarity(store, edges, tmp_path):
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("source,destination\na,b\nb,e\n")
+    for options in ([], ["--pairs", pairs], ["--kind", "common"]):
+        expected = run("similarity", edges, *options).stdout
+        assert run("similarity", store, *options).stdout == expected
+        assert run("similarity", edges, *options, "--memory-limit", "60MB").stdout == expected
 
 
 def test_no_output_goes_into_a_layered_edge_list(edges, tmp_path):
