@@ -15,7 +15,6 @@ from .layered_input import (
     UNDIRECTED_IGNORES,
     MemoryLimitOption,
     read_graph_or_layers,
-    report_streaming,
 )
 from .options import (
     CommandRun,
@@ -71,7 +70,6 @@ def core_number(
     result = rg.core_number(graph, memory_limit=memory_limit)
     run.end_step("peeled")
     run.report_graph(graph)
-    report_streaming(run, graph)
     sizes = np.bincount(result["core"].to_numpy())
     if sizes.size:
         run.report(f"largest core number: {sizes.size - 1:,}, of {sizes[-1]:,} vertices")

@@ -15,7 +15,6 @@ from .layered_input import (
     LABEL_PROPAGATION_IGNORES,
     MemoryLimitOption,
     read_graph_or_layers,
-    report_streaming,
 )
 from .options import (
     CommandRun,
@@ -80,7 +79,6 @@ def label_propagation(
     )
     run.end_step("labeled")
     run.report_graph(graph)
-    report_streaming(run, graph)
     labeling = storage_of(graph).labeling
     names = labeling.endpoint_columns("label")
     keys = [names.get(name, name) for name in labeling.names.labels]

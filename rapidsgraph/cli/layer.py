@@ -25,10 +25,9 @@ from .layered_input import (
     is_store,
     load_cached,
     open_layered,
-    pluralize,
     refuse_options,
 )
-from .messages import OUTPUT, note
+from .messages import OUTPUT, note, pluralize
 from .options import (
     CommandRun,
     DestinationOption,

@@ -16,7 +16,7 @@ import typer
 import rapidsgraph as rg
 
 from ..device import Device
-from ..errors import GraphError, format_bytes
+from ..errors import GraphError
 from ..graph.local_graph import SelfLoops, storage_of
 from ..io.inputs import InputFiles
 from ..io.remote import display_url
@@ -324,19 +324,3 @@ def read_graph_or_layers(
         run, files, None, options, ignored, may_replace=False, accepted=context.params,
         device=device, memory_limit=memory_limit,
     )  # fmt: skip
-
-
-def report_streaming(run: CommandRun, graph: Any) -> None:
-    """Report how much the last algorithm has read of a graph, if it is a layered edge list."""
-    statistics = graph.last_run if isinstance(graph, rg.LayeredEdgeList) else None
-    if statistics is None:
-        return
-    run.report(
-        f"{pluralize(statistics.passes, 'pass', 'passes')} over the edges: "
-        f"{pluralize(statistics.partitions, 'partition')}, {format_bytes(statistics.nbytes)}"
-    )
-
-
-def pluralize(count: int, singular: str, plural: str | None = None) -> str:
-    """Return a count with its noun: 1 partition, 2 partitions."""
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -82,6 +82,11 @@ def format_examples(*lines: str) -> str:
     return "\n\n".join(["Examples:", *(f"$ rapidsgraph {line}" for line in lines)])
 
 
+def pluralize(count: int, singular: str, plural: str | None = None) -> str:
+    """Return a count with its noun: 1 partition, 2 partitions."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
 def is_quiet() -> bool:
     """Return whether the command that runs was given --quiet."""
     return _is_quiet.get()

@@ -16,7 +16,7 @@ import rapidsgraph as rg
 
 from .. import frames, io
 from ..device import Device
-from ..errors import GraphError
+from ..errors import GraphError, format_bytes
 from ..frames import Frame
 from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import SelfLoops
@@ -25,7 +25,7 @@ from ..io.inputs import InputFiles
 from ..io.remote import display_url
 from ..validation import vertex_labels
 from .files import STREAM, check_output, overwrites, write_output
-from .messages import GRAPH, MESSAGES, OUTPUT, flag_option, note
+from .messages import GRAPH, MESSAGES, OUTPUT, flag_option, note, pluralize
 
 CANDIDATES = "rapidsgraph.weight_candidates"  # in the context of a command
 INPUTS = (
@@ -240,13 +240,23 @@ class CommandRun:
             note(text)
 
     def report_graph(self, graph: Any) -> None:
-        """Report the size and the device of a graph, and the times of all steps."""
+        """Report the size and the device of a graph, and the times of all steps.
+
+        Of a layered edge list, also report what the last algorithm has read.
+        """
         if not graph.num_edges:
             self.report("there are no edges", always=True)
         self.report(
             f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges on the "
             f"{graph.device.upper()}: {', '.join(self._step_times)}"
         )
+        statistics = graph.last_run if isinstance(graph, rg.LayeredEdgeList) else None
+        if statistics is not None:
+            self.report(
+                f"{pluralize(statistics.passes, 'pass', 'passes')} over the edges: "
+                f"{pluralize(statistics.partitions, 'partition')}, "
+                f"{format_bytes(statistics.nbytes)}"
+            )
 
     def write_result(
         self,

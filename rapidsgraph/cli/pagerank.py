@@ -21,7 +21,6 @@ from .layered_input import (
     is_store,
     load_cached,
     open_layered,
-    report_streaming,
     uses_layers,
 )
 from .messages import EXECUTION, GRAPH
@@ -213,8 +212,6 @@ def pagerank(
     )
     run.end_step("PageRank")
     run.report_graph(graph)
-    if by_layers:
-        report_streaming(run, graph)
     if is_store(edges) and graph.weighted:
         run.report("the layered edge list has weights, which are used")
     elif column is None:

@@ -21,7 +21,6 @@ from .layered_input import (
     build_options,
     is_store,
     load_rooted,
-    report_streaming,
     uses_layers,
 )
 from .options import (
@@ -117,8 +116,6 @@ def shortest_path(
     )  # fmt: skip
     run.end_step("searched")
     run.report_graph(graph)
-    if by_layers:
-        report_streaming(run, graph)
     if not unweighted:
         report_weights(run, graph, context, column)
     num_paths = _count_paths(graph, result) if len(ends) > 1 else min(len(result), 1)

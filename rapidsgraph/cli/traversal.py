@@ -26,7 +26,6 @@ from .layered_input import (
     is_store,
     load_rooted,
     read_graph_or_layers,
-    report_streaming,
     uses_layers,
 )
 from .messages import OUTPUT, flag_option
@@ -140,8 +139,6 @@ def bfs(
     result = rg.bfs(graph, names, depth_limit=depth_limit, predecessors=predecessors, **streaming)
     run.end_step("searched")
     run.report_graph(graph)
-    if by_layers:
-        report_streaming(run, graph)
     levels = np.bincount(result["distance"].dropna().to_numpy())
     run.report(_describe_reach(graph, levels.sum(), levels.size - 1))
     if verify:
@@ -246,8 +243,6 @@ def sssp(
     result = rg.sssp(graph, names, cutoff=cutoff, predecessors=predecessors, **streaming)
     run.end_step("searched")
     run.report_graph(graph)
-    if by_layers:
-        report_streaming(run, graph)
     distances = result["distance"].values
     storage = storage_of(graph)
     is_reached = storage.xp.isfinite(distances)
@@ -315,7 +310,6 @@ def components(
     result = rg.connected_components(graph, strong=strong, memory_limit=memory_limit)
     run.end_step("labeled")
     run.report_graph(graph)
-    report_streaming(run, graph)
     sizes = np.bincount(result["component"].to_numpy())
     if sizes.size:
         run.report(f"components: {sizes.size:,}, the largest of {sizes[0]:,} vertices")

@@ -15,7 +15,6 @@ from .layered_input import (
     UNDIRECTED_IGNORES,
     MemoryLimitOption,
     read_graph_or_layers,
-    report_streaming,
 )
 from .options import (
     CommandRun,
@@ -68,7 +67,6 @@ def triangles(
     result = rg.triangle_count(graph, memory_limit=memory_limit)
     run.end_step("counted")
     run.report_graph(graph)
-    report_streaming(run, graph)
     run.report(f"triangles: {int(result['triangles'].sum()) // 3:,}")
     if verify:
         rg.verify.triangle_count(graph, result)
@@ -111,7 +109,6 @@ def clustering(
     result = rg.clustering_coefficient(graph, memory_limit=memory_limit)
     run.end_step("counted")
     run.report_graph(graph)
-    report_streaming(run, graph)
     if len(result):
         run.report(f"mean coefficient: {float(result['coefficient'].mean()):.6g}")
     if verify:

@@ -7,7 +7,7 @@ distinguishes frame libraries, and it imports none of them to do so.
 Columns of numbers become NumPy or CuPy arrays, columns of text pandas or cuDF Series.
 """
 
-from .errors import hints_for, missing_column_error, missing_endpoint_error
+from .errors import missing_column_error, missing_endpoint_error, with_casts_of
 from .factorize import (
     CHUNK_ROWS,
     TEXT_CHUNK_ROWS,
@@ -68,7 +68,6 @@ __all__ = [
     "find_weight_candidates",
     "get_column",
     "get_nullable_column",
-    "hints_for",
     "is_arrow_text",
     "is_dask",
     "is_frame",
@@ -82,4 +81,5 @@ __all__ = [
     "sort_weight_candidates",
     "text_sizes",
     "to_device",
+    "with_casts_of",
 ]

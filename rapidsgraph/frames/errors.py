@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -235,18 +234,12 @@ def invalid_type_error(
     )
 
 
-@contextlib.contextmanager
-def hints_for(library: str) -> Iterator[None]:
-    """Write casts in the hints of errors as those of the library of a frame, not of pandas."""
-    try:
-        yield
-    except GraphError as error:
-        hint, casts = error.hint or "", CASTS.get(library, {})
-        for cast in casts:
-            hint = hint.replace(cast, casts[cast].replace("COLUMN", str(error.column)))
-        if hint == (error.hint or ""):
-            raise
-        raise error.with_fields(hint=hint) from None
+def with_casts_of(error: GraphError, library: str) -> GraphError:
+    """Return an error with the casts in its hint as the library of the frame writes them."""
+    hint, casts = error.hint or "", CASTS.get(library, {})
+    for cast in casts:
+        hint = hint.replace(cast, casts[cast].replace("COLUMN", str(error.column)))
+    return error if hint == (error.hint or "") else error.with_fields(hint=hint)
 
 
 def find_invalid_row(series: Any, fit: str) -> int:

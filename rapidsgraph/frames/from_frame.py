@@ -63,7 +63,8 @@ def is_frame(values: Any) -> bool:
     if library == "polars" and hasattr(values, "collect"):  # a lazy frame
         return False
     # A Series has the Arrow stream too, but none of these attributes.
-    has_columns = any(hasattr(values, name) for name in ("columns", "column_names", "schema"))
+    has_columns = hasattr(values, "columns") or hasattr(values, "column_names")
+    has_columns = has_columns or hasattr(values, "schema")
     return has_columns and (library in ("pandas", "cudf") or hasattr(values, "__arrow_c_stream__"))
 
 

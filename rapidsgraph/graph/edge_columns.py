@@ -83,8 +83,10 @@ def read_columns(
 ) -> EdgeColumns:
     """Return the checked columns of an edge frame; parameters as for `Graph`."""
     library, edges = frames.normalize_frame(edges)
-    with frames.hints_for(library):
+    try:
         return _read_columns(library, edges, source, destination, weight, multi_edges)
+    except GraphError as error:
+        raise frames.with_casts_of(error, library) from None
 
 
 def _read_columns(
@@ -166,12 +168,12 @@ def _read_columns(
 def _read_weights(library: str, edges: Frame, weight: str, num_rows: int, xp: ArrayModule) -> Array:
     """Return the checked weights of a frame; errors in the default column say how to ignore it."""
     try:
-        with frames.hints_for(library):
-            weights = check_weights(frames.get_column(edges, weight, "weight"), weight, xp)
+        weights = check_weights(frames.get_column(edges, weight, "weight"), weight, xp)
     except GraphError as error:
         if not is_default_weight(weight):
             raise
-        raise error.with_hint(FRAME_WEIGHT_HINT) from None
+        # Casts first: the hint becomes a part of the message.
+        raise frames.with_casts_of(error, library).with_hint(FRAME_WEIGHT_HINT) from None
     if len(weights) != num_rows:
         raise GraphError(
             f"weights are {len(weights)}, rows {num_rows}", parameter="weight", column=weight

@@ -18,10 +18,9 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..validation import check_free_memory
 from . import weight_sums
-from .csr import Adjacency, row_indices
+from .csr import Adjacency, row_indices, sum_by_key
 from .local_graph import LocalGraph
 from .vertex_names import Labeling, check_name_collisions, endpoint_columns
-from .weight_sums import sum_by_key
 
 WEIGHT = "weight"  # column and attribute of exported weights
 DEGREE_BYTES_PER_ARC = 13  # the row of each arc; of self-loops also a weight and a flag

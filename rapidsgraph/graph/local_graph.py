@@ -29,6 +29,7 @@ from .csr import (
     DefaultMultiEdges,
     MultiEdges,
     from_coo,
+    sum_by_key,
     symmetrize,
     transpose,
 )
@@ -168,14 +169,14 @@ class LocalGraph:
         if "csr" in self._adjacencies:
             return self.xp.diff(self.csr.offsets).astype(self.xp.float64)
         sources = self.csc.neighbors
-        return weight_sums.sum_by_key(sources, self.xp.empty(0), self.num_vertices)
+        return sum_by_key(sources, self.xp.empty(0), self.num_vertices)
 
     @cached_property
     def out_weights(self) -> Array:
         """Sum of the weights that leave each vertex, or its out-degree: float64."""
         if not self.weighted:
             return self.out_degrees
-        return weight_sums.sum_by_key(self.csc.neighbors, self.csc.weights, self.num_vertices)
+        return sum_by_key(self.csc.neighbors, self.csc.weights, self.num_vertices)
 
     @cached_property
     def total_weight(self) -> float:

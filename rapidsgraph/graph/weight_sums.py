@@ -52,16 +52,6 @@ def sum_type(total: int | float | None) -> type[np.generic]:
     return np.int64 if isinstance(total, int) and 0 < total < 2**63 else np.float64
 
 
-def sum_by_key(keys: Array, weights: Array, num_keys: int) -> Array:
-    """Return the sum of the weights of each key, or without weights its count: float64."""
-    sums = device.array_module(keys).zeros(num_keys)
-    device.launch(
-        "build", "sum_by_key", size=keys.size, num_items=keys.size, keys=keys, weights=weights,
-        weighted=weights.size > 0, sums=sums,
-    )  # fmt: skip
-    return sums
-
-
 def check_merged_weights(adjacency: Adjacency, labeling: Labeling) -> None:
     """Raise GraphError if the merged weights of parallel edges are infinite."""
     weights = adjacency.weights
