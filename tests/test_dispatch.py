@@ -7,7 +7,7 @@ import pytest
 
 import rapidsgraph as rg
 from rapidsgraph import frames
-from rapidsgraph.algorithms.parameters import ComponentParameters, Parameters
+from rapidsgraph.algorithms.parameters import Parameters
 from rapidsgraph.dispatch import IMPLEMENTATIONS, graph_type
 from rapidsgraph.distributed.graph import DistributedGraph
 from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage
@@ -99,16 +99,6 @@ def test_method_frames_selects_the_relational_implementation(name, monkeypatch):
     calls = observe(name, FrameGraph, monkeypatch)
     getattr(rg, name)(EDGES, *ARGUMENTS.get(name, ()), method="frames")
     assert [graph for graph, _ in calls] == [EDGES]
-
-
-def test_strong_components_of_distributed_graphs_are_relational(monkeypatch):
-    calls = observe("connected_components", FrameGraph, monkeypatch)
-    graph = object.__new__(DistributedGraph)
-    rg.connected_components(graph, strong=True)
-    assert calls == [(graph, ComponentParameters(method="frames", strong=True))]
-    calls = observe("connected_components", LocalGraph, monkeypatch)
-    rg.connected_components(EDGES, strong=True)
-    assert calls == [(EDGES, ComponentParameters(strong=True))]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ import numpy as np
 from .. import device, kernels
 from ..device import Array
 from ..graph.csr import Adjacency
-from ..graph.local_graph import LocalGraph
 from ..kernels.constants import NO_VERTEX, WARP
 from .traversal import run_bfs
 
@@ -28,8 +27,11 @@ MAX_TRIMS = 16  # rounds of trimming in a row; each may remove the ends of a pat
 MAX_ROUNDS = 1000  # of colors, which follow a path by one arc per round
 
 
-def find_strong_roots(graph: LocalGraph) -> Array:
-    """Return the smallest vertex of every vertex's strong component: int32, shape (vertices,)."""
+def find_strong_roots(graph: Any) -> Array:
+    """Return the smallest vertex of every vertex's strong component: int32, shape (vertices,).
+
+    `graph` is a LocalGraph or has the same layouts; a CPU uses CSR only.
+    """
     if graph.xp is not np:
         roots = find_by_coloring(graph)
         if roots is not None:
@@ -61,7 +63,7 @@ class _ReversedGraph:
     csc: Adjacency
 
 
-def find_by_coloring(graph: LocalGraph) -> Array | None:
+def find_by_coloring(graph: Any) -> Array | None:
     """Return what `find_strong_roots` returns, or None if colors have not settled in time."""
     xp, num_vertices, csr, csc = graph.xp, graph.num_vertices, graph.csr, graph.csc
     roots = xp.full(num_vertices, NO_VERTEX, xp.int32)

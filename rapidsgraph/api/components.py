@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import get_args
 
 from ..algorithms.parameters import ComponentParameters
-from ..dispatch import graph_type, run
-from ..distributed.graph import DistributedGraph
+from ..dispatch import run
 from ..frames import Frame
-from ..graph.local_graph import GraphLike, storage_of
+from ..graph.local_graph import GraphLike
 from ..validation import FramesMethod, check_choice, check_flag, suggest_parameters
 
 
@@ -29,8 +28,7 @@ def connected_components(
         gives a Dask frame.
     strong : bool, default False
         Whether two vertices of a component reach each other along directed edges. Otherwise the
-        direction of edges is ignored. Of Dask frames, every `method` runs the frame form of
-        strong components; see Notes.
+        direction of edges is ignored.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
         on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
@@ -67,10 +65,13 @@ def connected_components(
     A CPU finds strong components by depth-first search [3]_. A GPU removes vertices that have no
     arcs in one of the directions, finds the component of a vertex of high degree by a forward and a
     backward BFS [4]_, and colors what is left [5]_; if colors have not settled after 1,000 rounds,
-    which follow long cycles by one arc each, it leaves the graph to the CPU. On a Dask frame, joins
-    remove components until at most 2,097,152 arcs are left, which are then sent to one worker. Each
-    round of joins follows paths by one arc, so a graph with more arcs than that on long cycles
-    takes many rounds.
+    which follow long cycles by one arc each, it leaves the graph to the CPU. On a Dask cluster,
+    each worker searches a copy of a graph of up to 16,777,216 arcs, on GPUs 1,073,741,824. Of a
+    larger one, workers remove components as a GPU does, until so many arcs are left.
+
+    The frame form colors by joins. Of a Dask frame, these remove components until at most 2,097,152
+    arcs are left, which are then sent to one worker. Each round of joins follows paths by one arc,
+    so a graph with more arcs than that on long cycles takes many rounds.
 
     A directed layered edge list is contracted while it is read: whenever memory is full of arcs,
     the strong components of what is known so far become single vertices [6]_. Most graphs take one
@@ -106,7 +107,5 @@ def connected_components(
     """
     check_choice("method", method, get_args(FramesMethod))
     check_flag("strong", strong)
-    if strong and graph_type(storage_of(graph)) is DistributedGraph:
-        method = "frames"  # ranks find weak components only
     parameters = ComponentParameters(method=method, strong=bool(strong), memory_limit=memory_limit)
     return run("connected_components", graph, parameters)

@@ -1,4 +1,4 @@
-"""Connected components of a distributed graph.
+"""Connected components of a distributed graph; `strong_components` has the strong ones.
 
 Each rank links the vertices of its arcs to a forest over all vertices (kernels/union_find.cu), and
 the ranks join their forests.
@@ -18,13 +18,16 @@ from .executor import release_on_error
 from .graph import as_distributed, create_vertex_frame
 from .partition import Partition
 from .storage import finish_frame
+from .strong_components import strong_components
 
 
 @release_on_error
 def connected_components(graph: GraphLike, parameters: ComponentParameters) -> Frame:
-    """Find weak components of a graph; see `rapidsgraph.connected_components`."""
+    """Find the components of a graph; see `rapidsgraph.connected_components`."""
     graph = as_distributed(graph)
     graph.check_name_collisions("component")
+    if parameters.strong and graph.directed:  # otherwise both are the same
+        return strong_components(graph)
     frame, _ = graph.run_for_frame(
         _find_components, graph.built_partitions(), graph.directed,
         name="components",

@@ -57,13 +57,13 @@ def replicate(
     if num_arcs > max_arcs or num_arcs * max(bytes_per_arc) * num_copies > min(free) // 4:
         return None
     replicas = [
-        each.cached_on_all(communicator, REPLICA, partial(_join_partitions, communicator, each))
+        each.cached_on_all(communicator, REPLICA, partial(join_partitions, communicator, each))
         for each in layouts
     ]
     return replicas[0], replicas[1] if len(replicas) > 1 else None
 
 
-def _join_partitions(communicator: Communicator, partition: Partition) -> Partition:
+def join_partitions(communicator: Communicator, partition: Partition) -> Partition:
     """Return the whole graph as one partition."""
     xp, rows = partition.xp, partition.local_adjacency
     offsets = offsets_from_sizes(communicator.all_gather(xp.diff(rows.offsets)))

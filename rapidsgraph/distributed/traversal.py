@@ -206,7 +206,7 @@ class Traversal:
         self.distances = xp.full(num_vertices, math.inf)
         self.predecessors = xp.full(num_vertices if search.predecessors else 0, NO_VERTEX, xp.int32)
         self._ghosts, self._splits = self._csr.cached(
-            "ghosts", lambda: _list_ghosts(self._csr, bounds)
+            "ghosts", lambda: list_ghosts(self._csr, bounds)
         )
         self._bottom_up_levels: tuple[float, float] | None = None
         self._num_top_down_arcs = self._num_arcs = 0
@@ -280,29 +280,11 @@ class Traversal:
 
         Returns the vertices of the partition nearer than `bound` that other ranks have lowered.
         """
-        xp, distances = self._csr.xp, self.distances
-        values = distances[self._ghosts]
-        positions = xp.flatnonzero(values < self._sent)
-        self._sent = values
         dtype = np.float64 if self._search.weighted else np.int32  # levels are integers
-        columns = self._ghosts[positions].astype(dtype), values[positions].astype(dtype)
-        updates = xp.stack(columns, axis=1)
-        splits = device.to_host(xp.searchsorted(positions, self._splits)).tolist()
-        messages = self._communicator.all_to_all(
-            [updates[splits[rank] : splits[rank + 1]] for rank in range(self._communicator.size)]
+        ids, self._sent = exchange_lowered(
+            self._communicator, self.distances, self._ghosts, self._splits, self._sent, dtype
         )
-        frontiers = []
-        for message in messages:
-            if message.size:
-                ids, values = message[:, 0].astype(np.int32), message[:, 1].astype(np.float64)
-                is_lower = values < distances[ids]
-                ids = ids[is_lower]
-                distances[ids] = values[is_lower]
-                frontiers.append(ids)
-        if not frontiers:
-            return xp.empty(0, xp.int32)
-        ids = frontiers[0] if len(frontiers) == 1 else xp.unique(xp.concatenate(frontiers))
-        return ids[distances[ids] < bound]
+        return ids[self.distances[ids] < bound]
 
     def _expand_bottom_up(self, distance: float) -> float:
         """Expand levels from the one at `distance` while frontiers are large; return the last."""
@@ -414,7 +396,7 @@ def _with_unit_weights(partition: Partition) -> Partition:
     return partition.cached("unit weights", create)
 
 
-def _list_ghosts(partition: Partition, bounds: tuple[int, ...]) -> tuple[Array, Array]:
+def list_ghosts(partition: Partition, bounds: tuple[int, ...]) -> tuple[Array, Array]:
     """Return the neighbors in other partitions, ascending, and the index of each rank's first."""
     xp = partition.xp
     is_ghost = xp.zeros(partition.num_vertices, bool)
@@ -422,6 +404,49 @@ def _list_ghosts(partition: Partition, bounds: tuple[int, ...]) -> tuple[Array, 
     is_ghost[partition.local_range] = False
     ghosts = xp.flatnonzero(is_ghost).astype(xp.int32)
     return ghosts, xp.searchsorted(ghosts, xp.asarray(bounds, dtype=xp.int32))
+
+
+def exchange_lowered(
+    communicator: Communicator, values: Array, ghosts: Array, splits: Array, sent: Array, dtype: Any
+) -> tuple[Array, Array]:
+    """Send the values of ghosts that were lowered to their owners, and lower those of this rank.
+
+    Parameters
+    ----------
+    communicator : Communicator
+    values : array, shape (vertices,)
+        Those of vertices of this rank are lowered in place.
+    ghosts, splits : arrays
+        From `list_ghosts`.
+    sent : array
+        The values of the ghosts after the last exchange.
+    dtype : dtype
+        In which ids and values are sent.
+
+    Returns
+    -------
+    ids : int32 array
+        Vertices of this rank whose values other ranks have lowered, each once.
+    sent : array
+        The values of the ghosts.
+    """
+    xp, new_values = device.array_module(values), values[ghosts]
+    positions = xp.flatnonzero(new_values < sent)
+    columns = ghosts[positions].astype(dtype), new_values[positions].astype(dtype)
+    updates = xp.stack(columns, axis=1)
+    limits = device.to_host(xp.searchsorted(positions, splits)).tolist()
+    messages = communicator.all_to_all([updates[start:stop] for start, stop in pairwise(limits)])
+    lowered = []
+    for message in messages:
+        if message.size:
+            ids, received = message[:, 0].astype(np.int32), message[:, 1].astype(values.dtype)
+            is_lower = received < values[ids]
+            ids = ids[is_lower]
+            values[ids] = received[is_lower]
+            lowered.append(ids)
+    if not lowered:
+        return xp.empty(0, xp.int32), new_values
+    return lowered[0] if len(lowered) == 1 else xp.unique(xp.concatenate(lowered)), new_values
 
 
 def gather_values(communicator: Communicator, values: Array, bounds: tuple[int, ...]) -> Array:

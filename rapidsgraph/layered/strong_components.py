@@ -157,7 +157,7 @@ class Condensation:
         if not adjacency.neighbors.size:
             return
         xp = self.storage.xp
-        roots = in_memory.find_strong_roots(_Arcs(xp, adjacency))  # type: ignore[arg-type]
+        roots = in_memory.find_strong_roots(_Arcs(xp, adjacency))
         new_nodes = self._renumber(roots, xp.zeros(roots.size, bool))
         sources = new_nodes[row_indices(adjacency)]
         destinations = new_nodes[adjacency.neighbors]

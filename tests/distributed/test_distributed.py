@@ -71,7 +71,9 @@ def check_all(spread, whole, source):
     same(rg.pagerank(spread, **ranks), rg.pagerank(whole, **ranks), rtol=1e-10, atol=1e-15)
     same(rg.bfs(spread, source), rg.bfs(whole, source))
     same(rg.sssp(spread, source), rg.sssp(whole, source))
-    same(rg.connected_components(spread), rg.connected_components(whole))
+    for strong in (False, True):
+        components = (rg.connected_components(each, strong=strong) for each in (spread, whole))
+        same(*components)
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
@@ -186,7 +188,7 @@ def test_frame_forms_of_a_graph(client, weight):
         same(call(graph, method="frames"), call(whole))
     if weight is None:
         strong = rg.connected_components(whole, strong=True)
-        same(rg.connected_components(graph, strong=True), strong)
+        same(rg.connected_components(graph, strong=True, method="frames"), strong)
 
 
 def test_paths_across_partitions(client):

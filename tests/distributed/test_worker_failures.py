@@ -160,6 +160,7 @@ CALLS = {
     "bfs": lambda graph, **more: rg.bfs(graph, START, **more),
     "sssp": lambda graph, **more: rg.sssp(graph, START, **more),
     "components": rg.connected_components,
+    "strong components": lambda graph: rg.connected_components(graph, strong=True),
     "similarity": rg.structural_similarity,
     "scan": lambda graph: rg.scan(graph, epsilon=0.3, mu=2),
 }
@@ -191,6 +192,7 @@ TASKS = [
     ("sssp", "communicator"),
     ("sssp", "search"),
     ("components", "components"),
+    ("strong components", "strong"),
 ]
 LONG_TASKS = ("components",)
 

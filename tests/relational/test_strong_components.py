@@ -74,7 +74,7 @@ def test_dask_arcs_are_gathered_only_if_they_are_few(
     frame = pandas.DataFrame({"source": cycle, "destination": np.roll(cycle, -1)})
     with dask.config.set(scheduler="synchronous"):
         edges = dataframe.from_pandas(frame, npartitions=3)
-        result = rg.connected_components(edges, strong=True).compute()
+        result = rg.connected_components(edges, strong=True, method="frames").compute()
     assert list(result["component"]) == [0] * 7
     assert sorted(count_kernel_arcs, reverse=True) == arcs  # with a loop per vertex
 
