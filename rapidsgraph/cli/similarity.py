@@ -17,7 +17,6 @@ from .layered_input import (
     UNDIRECTED_IGNORES,
     MemoryLimitOption,
     read_graph_or_layers,
-    report_streaming,
 )
 from .options import (
     CommandRun,
@@ -90,7 +89,6 @@ def similarity(
     result = rg.neighbor_similarity(graph, table, kind=kind, memory_limit=memory_limit)
     run.end_step("compared")
     run.report_graph(graph)
-    report_streaming(run, graph)
     if verify:
         rg.verify.neighbor_similarity(graph, result, table, kind=kind)
         run.report("verified: all pairs have as many common neighbors")
