@@ -298,7 +298,7 @@ def _is_first_of_run(adjacency: Adjacency) -> Array:
     xp, num_rows = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
     is_first = xp.empty(adjacency.neighbors.size + 1, bool)
     device.launch(
-        "build", "mark_first", size=WARP * num_rows,
+        "build", "mark_first", size=adjacency.neighbors.size,
         num_rows=num_rows, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
         is_first=is_first,
     )  # fmt: skip

@@ -20,6 +20,8 @@ NO_CLUSTER = -1  # label of a vertex outside all clusters
 MERGE_FIRST, MERGE_SUM, MERGE_MIN, MERGE_MAX = range(4)
 KEEP_ALL = -1  # parallel edges are not merged
 
+ARC_CHUNK = 1024  # consecutive arcs that a warp processes, whatever rows they are of
+
 # Out-of-core build
 NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31
 

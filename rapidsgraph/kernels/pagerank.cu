@@ -30,6 +30,7 @@
 // ELLPACK).
 
 #include "pagerank.cuh"
+#include "search.cuh"
 
 #ifndef value_t
 #define value_t double
@@ -40,6 +41,7 @@
 
 #define LOADS_IN_FLIGHT 8  // contributions that a thread loads at once in long lists
 #define SLICES_PER_WARP 2  // wide slices that a warp processes at once
+#define COPY_BATCH 8       // entries that a thread copies to a layout at once
 
 // Kim, algorithm 1: initialize every sum by the terms that need no edge.
 extern "C" __global__ void initialize_sums(long long num_vertices, const double *teleport,
@@ -223,37 +225,76 @@ extern "C" __global__ void rank_rows(long long num_vertices, const long long *of
   keys[vertex] = 2 * (offsets[vertex + 1] - offsets[vertex]) + (out_weights[vertex] > (value_t)0);
 }
 
-// Copy lists from (offsets, neighbors) by destination into that layout.
+// Copies COUNT entries of a list: from i * step of the old one, if i < length, to i * WARP of the
+// new one. All loads come before all stores, so that their latencies overlap.
+template <int COUNT>
+__device__ __forceinline__ void copy_entries(long long length, int step, const int *neighbors,
+                                             const value_t *weights, bool weighted,
+                                             const int *contribution_index, int padding,
+                                             int *new_neighbors, value_t *new_weights) {
+  int entries[COUNT];
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) entries[i] = i < length ? neighbors[i * step] : -1;
+#pragma unroll
+  for (int i = 0; i < COUNT; i++)
+    entries[i] = entries[i] < 0 ? padding : contribution_index[entries[i]];
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) new_neighbors[i * WARP] = entries[i];
+  if (weighted)
+    for (int i = 0; i < COUNT; i++)
+      new_weights[i * WARP] = i < length ? weights[i * step] : (value_t)0;
+}
+
+// Copy lists from (offsets, neighbors) by destination into that layout. Warps share the arcs of
+// whole rows, since one row may have most of them, and take one slice each.
 extern "C" __global__ void arrange(long long num_vertices, long long num_contributions,
                                    long long num_whole_rows, const int *order,
                                    const int *contribution_index, const long long *offsets,
                                    const int *neighbors, const value_t *weights, long long weighted,
                                    const long long *row_offsets, const long long *slice_offsets,
                                    int *new_neighbors, value_t *new_weights) {
-  const int lane = threadIdx.x % WARP;
+  const int lane = threadIdx.x % WARP, padding = (int)num_contributions;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
-  const long long units = num_whole_rows + (num_vertices - num_whole_rows + WARP - 1) / WARP;
+  const long long whole_arcs = row_offsets[num_whole_rows];
+  const long long chunks = (whole_arcs + ARC_CHUNK - 1) / ARC_CHUNK;
+  const long long units = chunks + (num_vertices - num_whole_rows + WARP - 1) / WARP;
   for (long long unit = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; unit < units;
        unit += warps) {
-    if (unit < num_whole_rows) {
-      const long long from = offsets[order[unit]], to = row_offsets[unit];
-      const long long length = row_offsets[unit + 1] - to;
-      for (long long k = lane; k < length; k += WARP) {
-        new_neighbors[to + k] = contribution_index[neighbors[from + k]];
-        if (weighted) new_weights[to + k] = weights[from + k];
+    if (unit < chunks) {
+      const long long start = unit * ARC_CHUNK, stop = min(start + ARC_CHUNK, whole_arcs);
+      long long row = position(row_offsets, 0, num_whole_rows + 1, start + 1) - 1;
+      for (long long to = start; to < stop; row++) {
+        const long long end = min(row_offsets[row + 1], stop);
+        const long long shift = offsets[order[row]] - row_offsets[row];  // from new to old
+        for (to += lane; to < end; to += COPY_BATCH * WARP) {
+          const long long length = (end - to + WARP - 1) / WARP;
+          if (length >= COPY_BATCH)
+            copy_entries<COPY_BATCH>(length, WARP, neighbors + to + shift, weights + to + shift,
+                                     weighted, contribution_index, padding, new_neighbors + to,
+                                     new_weights + to);
+          else
+            for (long long i = to; i < end; i += WARP)
+              copy_entries<1>(1, WARP, neighbors + i + shift, weights + i + shift, weighted,
+                              contribution_index, padding, new_neighbors + i, new_weights + i);
+        }
+        to = end;
       }
       continue;
     }
-    const long long slice = unit - num_whole_rows, row = num_whole_rows + slice * WARP + lane;
+    const long long slice = unit - chunks, row = num_whole_rows + slice * WARP + lane;
     const long long from = row < num_vertices ? offsets[order[row]] : 0;
     const long long length = row < num_vertices ? offsets[order[row] + 1] - from : 0;
     const long long to = slice_offsets[slice] + lane;
     const long long width = (slice_offsets[slice + 1] - slice_offsets[slice]) / WARP;
-    for (long long k = 0; k < width; k++) {
-      new_neighbors[to + k * WARP] =
-          k < length ? contribution_index[neighbors[from + k]] : (int)num_contributions;
-      if (weighted) new_weights[to + k * WARP] = k < length ? weights[from + k] : (value_t)0;
-    }
+    long long k = 0;
+    for (; k + COPY_BATCH <= width; k += COPY_BATCH)
+      copy_entries<COPY_BATCH>(length - k, 1, neighbors + from + k, weights + from + k, weighted,
+                               contribution_index, padding, new_neighbors + to + k * WARP,
+                               new_weights + to + k * WARP);
+    for (; k < width; k++)
+      copy_entries<1>(length - k, 1, neighbors + from + k, weights + from + k, weighted,
+                      contribution_index, padding, new_neighbors + to + k * WARP,
+                      new_weights + to + k * WARP);
   }
 }
 
