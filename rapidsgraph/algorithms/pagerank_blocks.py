@@ -30,7 +30,7 @@ from ..kernels.constants import (
     PAGERANK_VECTOR,
     WARP,
 )
-from .pagerank_layout import invert_weights, order_by_degree, order_rows
+from .pagerank_layout import invert_order, invert_weights, order_by_degree, order_rows
 
 # On an H200, propagation blocking is faster from about this size on, in single precision only.
 MIN_ARCS = 1.2e8
@@ -121,10 +121,9 @@ def arrange(
     """
     xp, num_rows = device.array_module(csc.neighbors), csc.offsets.size - 1
     degrees = xp.diff(csc.offsets)
-    order, num_isolated = order_rows(csc, out_weights)
-    by_gathers = order_by_degree(out_degrees)
-    vertex_index = xp.empty(num_rows, xp.int32)
-    vertex_index[by_gathers] = xp.arange(num_rows, dtype=xp.int32)
+    rows = order_rows(csc, out_weights)
+    order, num_isolated, by_gathers = rows.order, rows.num_isolated, order_by_degree(out_degrees)
+    vertex_index = invert_order(by_gathers)
     # Buffers of contributions start at multiples of a vector.
     num_contributions = (num_rows // PAGERANK_VECTOR + 1) * PAGERANK_VECTOR - 1
     num_slots = shared_bytes // np.dtype(value_type).itemsize // 8 * 8
@@ -178,7 +177,7 @@ def arrange(
     del shared["neighbors"], neighbors
     num_chunks = xp.diff(units.chunk_offsets)
     contribution_index = vertex_index[order]
-    inverse_weights = invert_weights(out_weights[order]).astype(value_type)
+    inverse_weights = invert_weights(out_weights, order, value_type)
     arguments = {
         **shared, **segments, **vars(units), "num_long_rows": num_chunks.size,
         "num_huge_rows": device.count_nonzero(num_chunks > HUGE_CHUNKS), "weights": new_weights,

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -98,15 +99,67 @@ def arrange(
     out_weights : float64, shape (vertices,)
     value_type : numpy.float32 or numpy.float64
     """
-    xp = device.array_module(csc.neighbors)
-    degrees = xp.diff(csc.offsets)
-    order, num_isolated = order_rows(csc, out_weights)
-    order = _group_neighborhoods(order, num_isolated, degrees, csc)
-    index, vertex_index, num_cached = _index_contributions(order, out_degrees, csc, value_type)
+    rows = _group_neighborhoods(order_rows(csc, out_weights), csc)
+    index, vertex_index, num_cached = _index_contributions(rows.order, out_degrees, csc, value_type)
     return build_layout(
-        csc, weights, out_weights, value_type, order, index, vertex_index, order.size, num_isolated,
-        num_cached,
+        csc, weights, out_weights, value_type, rows, index, vertex_index, rows.order.size,
+        num_cached=num_cached,
     )  # fmt: skip
+
+
+class RowOrder(NamedTuple):
+    """Vertices by descending in-degree, and how many have which in-degree.
+
+    Attributes
+    ----------
+    order : int32, shape (rows,)
+        Among equal in-degrees, vertices with out-edges come first: what is gathered is contiguous,
+        and isolated vertices are last.
+    num_isolated : int
+    num_wide, num_narrow_arcs : int
+        Rows longer than `NARROW_LENGTH`, and arcs of the other rows.
+    num_longer : list of int
+        Rows longer than `PAGERANK_CHUNK`, and than each of `WHOLE_ROW_LENGTHS`.
+    """
+
+    order: Array
+    num_isolated: int
+    num_wide: int
+    num_narrow_arcs: int
+    num_longer: list[int]
+
+
+def order_rows(csc: Adjacency, out_weights: Array) -> RowOrder:
+    """Return the rows of a graph in the order of a layout.
+
+    `out_weights` are float64, and 0 for a dangling vertex.
+    """
+    xp, num_rows = device.array_module(out_weights), out_weights.size
+    thresholds = xp.asarray([NARROW_LENGTH, PAGERANK_CHUNK, *WHOLE_ROW_LENGTHS])
+    keys, counts = xp.empty(num_rows, xp.int64), xp.zeros(thresholds.size + 2, xp.int64)
+    device.launch(
+        "pagerank_layout", "rank_rows", size=num_rows,
+        num_rows=num_rows, num_thresholds=thresholds.size, thresholds=thresholds,
+        offsets=csc.offsets, out_weights=out_weights, keys=keys, counts=counts,
+    )  # fmt: skip
+    num_wide, *num_longer, num_narrow_arcs, num_isolated = counts.tolist()
+    return RowOrder(_sort_ranks(keys), num_isolated, num_wide, num_narrow_arcs, num_longer)
+
+
+def order_by_degree(degrees: Array) -> Array:
+    """Return the vertices by descending degree, stably, as int32."""
+    keys = device.array_module(degrees).empty(degrees.size, "int64")
+    device.launch(
+        "pagerank_layout", "rank_values", size=degrees.size,
+        num_values=degrees.size, values=degrees, keys=keys,
+    )  # fmt: skip
+    return _sort_ranks(keys)
+
+
+def _sort_ranks(keys: Array) -> Array:
+    """Sort keys of pagerank_layout.cu, and return the vertices in their low halves."""
+    keys.sort()
+    return keys.astype("int32")
 
 
 def build_layout(
@@ -114,89 +167,96 @@ def build_layout(
     weights: Array,
     out_weights: Array,
     value_type: type,
-    order: Array,
+    rows: RowOrder,
     contribution_index: Array,
     vertex_index: Array,
     num_contributions: int,
-    num_isolated: int = 0,
-    num_cached: int = 0,
+    *,
+    num_cached: int,
 ) -> PageRankLayout:
-    """Return the layout of rows in `order`, of a graph or of one partition.
+    """Return the layout of the rows of a graph or of one partition.
 
     Parameters
     ----------
     csc, weights, out_weights, value_type
         As for `arrange`, of the rows.
-    order, contribution_index, num_isolated, num_cached
+    rows : RowOrder
+    contribution_index, num_cached
         As in `PageRankLayout`.
     vertex_index : int32, shape (vertices,)
         Position of each vertex's contribution, including those of other partitions.
     num_contributions : int
         Number of contributions; padding refers to the position behind them.
     """
-    xp, num_rows = device.array_module(csc.neighbors), order.size
+    order, num_rows, xp = rows.order, rows.order.size, device.array_module(csc.neighbors)
     is_gpu = xp is not np
-    lengths = xp.diff(csc.offsets)[order]
-    # The number of rows longer than each threshold, by binary search in descending lengths.
-    thresholds = xp.asarray([PAGERANK_CHUNK, *WHOLE_ROW_LENGTHS])
-    num_long_rows, *choices = xp.searchsorted(-lengths, -thresholds).tolist()
+    num_long_rows, *choices = rows.num_longer
     num_whole_rows = choices[-1]  # on a CPU, as many rows as possible are in slices
     if is_gpu:
         num_whole_rows = next((n for n in choices if n <= MAX_WHOLE_ROWS), num_whole_rows)
     num_long_rows = min(num_long_rows, num_whole_rows) if is_gpu else 0
-    row_offsets = offsets_from_sizes(lengths[:num_whole_rows])
-    num_slices = -(-(num_rows - num_whole_rows) // WARP)
-    padded = xp.zeros(num_slices * WARP, xp.int64)
-    padded[: num_rows - num_whole_rows] = lengths[num_whole_rows:]
-    widths = padded.reshape(num_slices, WARP).max(axis=1) if num_slices else padded
-    slice_offsets = row_offsets[-1] + offsets_from_sizes(widths * WARP)
-    chunk_offsets = offsets_from_sizes(-(-lengths[:num_long_rows] // PAGERANK_CHUNK)).astype(
-        xp.int32
-    )
-    num_chunks = int(chunk_offsets[-1])
-    chunk_rows = xp.searchsorted(chunk_offsets, xp.arange(num_chunks), side="right") - 1
-    weighted = weights.size > 0
-    neighbors = xp.empty(int(slice_offsets[-1]), xp.int32)
-    new_weights = xp.empty(neighbors.size if weighted else 0, value_type)
+    sizes = xp.empty(num_whole_rows + -(-(num_rows - num_whole_rows) // WARP), xp.int64)
+    chunks, totals = xp.empty(num_long_rows, xp.int64), xp.zeros(3, xp.int64)
     device.launch(
-        "pagerank", "arrange", size=WARP * num_rows,
+        "pagerank_layout", "measure_rows", size=num_rows,
+        num_rows=num_rows, num_long_rows=num_long_rows, num_whole_rows=num_whole_rows,
+        narrow_length=NARROW_LENGTH, order=order, offsets=csc.offsets, sizes=sizes, chunks=chunks,
+        totals=totals,
+    )  # fmt: skip
+    num_narrow_slices, num_entries, num_chunks = totals.tolist()
+    offsets = offsets_from_sizes(sizes)
+    row_offsets, slice_offsets = offsets[: num_whole_rows + 1], offsets[num_whole_rows:]
+    chunk_offsets = xp.zeros(num_long_rows + 1, xp.int32)
+    chunk_rows = xp.empty(num_chunks, xp.int32)
+    if num_long_rows:
+        xp.cumsum(chunks, dtype=xp.int32, out=chunk_offsets[1:])
+        device.launch(
+            "pagerank_layout", "list_chunks", size=num_long_rows,
+            num_long_rows=num_long_rows, chunk_offsets=chunk_offsets, chunk_rows=chunk_rows,
+        )  # fmt: skip
+    neighbors = xp.empty(num_entries, xp.int32)
+    new_weights = xp.empty(num_entries if weights.size else 0, value_type)
+    device.launch(
+        "pagerank_layout", "arrange", size=WARP * num_rows,
         num_vertices=num_rows, num_contributions=num_contributions, num_whole_rows=num_whole_rows,
         order=order, contribution_index=vertex_index, offsets=csc.offsets, neighbors=csc.neighbors,
-        weights=weights, weighted=weighted, row_offsets=row_offsets, slice_offsets=slice_offsets,
-        new_neighbors=neighbors, new_weights=new_weights,
+        weights=weights, weighted=weights.size > 0, row_offsets=row_offsets,
+        slice_offsets=slice_offsets, new_neighbors=neighbors, new_weights=new_weights,
     )  # fmt: skip
     return PageRankLayout(
-        order, contribution_index, num_contributions, num_cached, num_isolated, num_long_rows,
-        num_whole_rows, device.count_nonzero(widths > NARROW_LENGTH), num_chunks,
-        chunk_rows.astype(xp.int32), chunk_offsets, row_offsets, slice_offsets, neighbors,
-        new_weights, invert_weights(out_weights[order]).astype(value_type),
+        order, contribution_index, num_contributions, num_cached, rows.num_isolated, num_long_rows,
+        num_whole_rows, num_narrow_slices, num_chunks, chunk_rows, chunk_offsets, row_offsets,
+        slice_offsets, neighbors, new_weights, invert_weights(out_weights, order, value_type),
     )  # fmt: skip
 
 
-def invert_weights(weights: Array) -> Array:
-    """Return 1 over each weight, and 0 for the weight 0."""
-    xp = device.array_module(weights)
-    is_positive = weights > 0
-    return xp.where(is_positive, 1.0 / xp.where(is_positive, weights, 1.0), 0.0)
+def invert_weights(out_weights: Array, order: Array, value_type: type) -> Array:
+    """Return 1 over the weight that leaves the vertex of each row; 0 for a dangling vertex."""
+    inverse_weights = device.array_module(order).empty(order.size, value_type)
+    device.launch(
+        "pagerank_layout", "invert_weights", size=order.size,
+        num_rows=order.size, order=order, out_weights=out_weights, inverse_weights=inverse_weights,
+    )  # fmt: skip
+    return inverse_weights
 
 
-def _group_neighborhoods(order: Array, num_isolated: int, degrees: Array, csc: Adjacency) -> Array:
+def _group_neighborhoods(rows: RowOrder, csc: Adjacency) -> RowOrder:
     """Reorder narrow rows by neighborhood instead of by degree, if they have most arcs.
 
     A few rounds of label propagation give the vertices of a neighborhood one label. Its rows become
     contiguous, so that one cache line serves several gathers. Within windows they are sorted by
     degree again, which keeps the lengths of a slice nearly equal.
     """
-    xp, num_vertices = device.array_module(order), order.size
-    num_wide = -(-device.count_nonzero(degrees > NARROW_LENGTH) // WARP) * WARP
-    start, stop = min(num_vertices, num_wide), num_vertices - num_isolated
+    if 2 * rows.num_narrow_arcs < csc.neighbors.size:
+        return rows
+    order, num_vertices = rows.order, rows.order.size
+    xp, degrees = device.array_module(order), device.array_module(order).diff(csc.offsets)
+    start, stop = -(-rows.num_wide // WARP) * WARP, num_vertices - rows.num_isolated
     narrow = order[start : max(start, stop)]
-    if 2 * int(degrees[narrow].sum()) < csc.neighbors.size:
-        return order
     labels, new_labels = xp.arange(num_vertices, dtype=xp.int32), xp.empty(num_vertices, xp.int32)
     for _ in range(LABEL_ROUNDS):
         device.launch(
-            "pagerank", "propagate_labels", size=num_vertices,
+            "pagerank_layout", "propagate_labels", size=num_vertices,
             num_vertices=num_vertices, offsets=csc.offsets, neighbors=csc.neighbors, labels=labels,
             new_labels=new_labels,
         )  # fmt: skip
@@ -204,7 +264,8 @@ def _group_neighborhoods(order: Array, num_isolated: int, degrees: Array, csc: A
     narrow = narrow[xp.argsort(labels[narrow], kind="stable")]
     window = xp.arange(narrow.size) // WINDOW_ROWS * (NARROW_LENGTH + 1)
     narrow = narrow[xp.argsort(window + NARROW_LENGTH - degrees[narrow], kind="stable")]
-    return xp.concatenate([order[:start], narrow, order[start + narrow.size :]])
+    order = xp.concatenate([order[:start], narrow, order[start + narrow.size :]])
+    return rows._replace(order=order)
 
 
 def _index_contributions(
@@ -212,21 +273,32 @@ def _index_contributions(
 ) -> tuple[Array, Array, int]:
     """Return (contribution index by row or empty, by vertex, number of cached contributions)."""
     xp, num_vertices = device.array_module(order), order.size
-    rows = xp.arange(num_vertices, dtype=xp.int32)
-    vertex_index, same_as_rows = xp.empty(num_vertices, xp.int32), xp.empty(0, xp.int32)
-    vertex_index[order] = rows
+    vertex_index, same_as_rows = invert_order(order), xp.empty(0, xp.int32)
     if xp is np or not csc.neighbors.size:
         return same_as_rows, vertex_index, 0
     num_cached = _count_cacheable(num_vertices, value_type)
-    by_gathers = order_by_degree(out_degrees)
-    best = float(out_degrees[by_gathers[:num_cached]].sum()) / csc.neighbors.size
-    if best < MIN_CACHED_GATHERS:
+    by_gathers, num_gathers = order_by_degree(out_degrees), xp.zeros(2)
+    device.launch(
+        "pagerank_layout", "sum_first", size=num_cached, num_first=num_cached,
+        first_order=by_gathers, second_order=order, values=out_degrees, sums=num_gathers,
+    )  # fmt: skip
+    best, by_rows = num_gathers.tolist()
+    if best < MIN_CACHED_GATHERS * csc.neighbors.size:
         return same_as_rows, vertex_index, 0
-    by_rows = float(out_degrees[order[:num_cached]].sum()) / csc.neighbors.size
     if by_rows >= SIMILAR_COVERAGE * best:
         return same_as_rows, vertex_index, num_cached
-    vertex_index[by_gathers] = rows
+    vertex_index = invert_order(by_gathers)
     return vertex_index[order], vertex_index, num_cached
+
+
+def invert_order(order: Array) -> Array:
+    """Return the position of each vertex in an order of all vertices, as int32."""
+    positions = device.array_module(order).empty(order.size, "int32")
+    device.launch(
+        "pagerank_layout", "invert_order", size=order.size,
+        num_items=order.size, order=order, positions=positions,
+    )  # fmt: skip
+    return positions
 
 
 def select_cached(num_reads: Array, num_arcs: int, value_type: type) -> Array:
@@ -244,27 +316,6 @@ def _count_cacheable(count: int, value_type: type) -> int:
     """Return how many of `count` contributions fit in the cache of the current GPU."""
     cache_bytes = min(CACHE_BYTES, device.max_shared_bytes())
     return min(count, cache_bytes // np.dtype(value_type).itemsize)
-
-
-def order_rows(csc: Adjacency, out_weights: Array) -> tuple[Array, int]:
-    """Return the vertices by descending in-degree, as int32, and the number of isolated ones.
-
-    Among equal in-degrees, vertices with out-edges come first: what is gathered is contiguous, and
-    isolated vertices are last.
-    """
-    num_vertices = out_weights.size
-    keys = device.array_module(out_weights).empty(num_vertices, "int64")
-    device.launch(
-        "pagerank", "rank_rows", size=num_vertices,
-        num_vertices=num_vertices, offsets=csc.offsets, out_weights=out_weights, keys=keys,
-    )  # fmt: skip
-    return order_by_degree(keys), num_vertices - device.count_nonzero(keys)
-
-
-def order_by_degree(degrees: Array) -> Array:
-    """Return the vertices by descending degree, stably, as int32."""
-    xp = device.array_module(degrees)
-    return xp.argsort(-degrees, kind="stable").astype(xp.int32)
 
 
 def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:

@@ -187,9 +187,9 @@ def _build_layout(
     out_weights = communicator.all_reduce(out_weights)
     if weighted:
         check_out_weights(out_weights, partition.labeling)
-    # Rows are sorted by in-degree, dangling ones last among equals.
     own_out_weights = out_weights[partition.local_range]
-    order = pagerank_layout.order_by_degree(2 * xp.diff(csc.offsets) + (own_out_weights > 0))
+    own_rows = pagerank_layout.order_rows(csc, own_out_weights)
+    order = own_rows.order
     column = cached.size + _invert_orders(communicator.all_gather(order), bounds)
     weights = xp.empty(0, value_type)
     if weighted:  # as fractions of the source's out-weight, which fit any precision
@@ -199,7 +199,7 @@ def _build_layout(
     read_column = column.copy()
     read_column[cached] = xp.arange(cached.size, dtype=xp.int32)
     rows = pagerank_layout.build_layout(
-        csc, weights, own_out_weights, value_type, order, column[partition.start + order],
+        csc, weights, own_out_weights, value_type, own_rows, column[partition.start + order],
         read_column, cached.size + bounds[-1], num_cached=cached.size,
     )  # fmt: skip
     return RankLayout(rows, column[cached].astype(xp.int64))

@@ -18,19 +18,15 @@
 //
 // Entries: initialize_sums, scatter_edges and gather_nodes (Kim) and gather_contributions and
 // gather_groups (Reddy) compute one iteration into sums or new_pagerank; measure_change and
-// check_convergence reduce it into state. propagate_labels and arrange prepare the layout of
-// `iterate`, which runs all iterations in one launch: rows in order of degree, as sliced ELLPACK.
-// initialize_rows and order_by_vertex convert its values from and to PageRank by vertex.
+// check_convergence reduce it into state. `iterate` runs all iterations in one launch, over the
+// rows of pagerank_layout.cu; initialize_rows and order_by_vertex convert its values from and to
+// PageRank by vertex.
 //
 // References: M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale
 // networks", DGIST (edge- and node-centric PageRank). C. S. Reddy, "GPU Programming", B.Tech.
 // project report, Indian Institute of Technology Palakkad (contributions, warp-level sums).
-// A. Monakov, A. Lokhmotov, A. Avetisyan, "Automatically tuning sparse matrix-vector multiplication
-// for GPU architectures", HiPEAC 2010. https://doi.org/10.1007/978-3-642-11515-8_10 (sliced
-// ELLPACK).
 
 #include "pagerank.cuh"
-#include "search.cuh"
 
 #ifndef value_t
 #define value_t double
@@ -41,7 +37,6 @@
 
 #define LOADS_IN_FLIGHT 8  // contributions that a thread loads at once in long lists
 #define SLICES_PER_WARP 2  // wide slices that a warp processes at once
-#define COPY_BATCH 8       // entries that a thread copies to a layout at once
 
 // Kim, algorithm 1: initialize every sum by the terms that need no edge.
 extern "C" __global__ void initialize_sums(long long num_vertices, const double *teleport,
@@ -194,107 +189,6 @@ extern "C" __global__ void check_convergence(long long num_blocks, double tolera
     state[1] = residual;
     state[2] = dangling_mass;
     state[3] = residual < tolerance;
-  }
-}
-
-// The layout of `iterate`. Rows are vertices by descending in-degree (order); contribution_index
-// maps a vertex to the index of its contribution. Units of work, each for one warp, largest first:
-//   chunks: PAGERANK_CHUNK arcs of a long row; row r < num_long_rows has the chunks from
-//           chunk_offsets[r] to chunk_offsets[r + 1];
-//   rows:   num_long_rows <= r < num_whole_rows; row_offsets has num_whole_rows + 1 values;
-//   slices: 32 rows each from num_whole_rows on, one row per lane, in column-major order and padded
-//           to the longest with index num_contributions, whose contribution is 0.
-
-// new_labels[v] = the smallest label among v and its neighbors; a few rounds give vertices that
-// are close to each other the same label.
-extern "C" __global__ void propagate_labels(long long num_vertices, const long long *offsets,
-                                            const int *neighbors, const int *labels,
-                                            int *new_labels) {
-  STRIDE(vertex, num_vertices) {
-    int label = labels[vertex];
-    for (long long edge = offsets[vertex]; edge < offsets[vertex + 1]; edge++)
-      label = min(label, labels[neighbors[edge]]);
-    new_labels[vertex] = label;
-  }
-}
-
-// keys[v] = twice the in-degree of v, plus 1 if it has out-edges; 0 for an isolated vertex.
-extern "C" __global__ void rank_rows(long long num_vertices, const long long *offsets,
-                                     const value_t *out_weights, long long *keys) {
-  STRIDE(vertex, num_vertices)
-  keys[vertex] = 2 * (offsets[vertex + 1] - offsets[vertex]) + (out_weights[vertex] > (value_t)0);
-}
-
-// Copies COUNT entries of a list: from i * step of the old one, if i < length, to i * WARP of the
-// new one. All loads come before all stores, so that their latencies overlap.
-template <int COUNT>
-__device__ __forceinline__ void copy_entries(long long length, int step, const int *neighbors,
-                                             const value_t *weights, bool weighted,
-                                             const int *contribution_index, int padding,
-                                             int *new_neighbors, value_t *new_weights) {
-  int entries[COUNT];
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) entries[i] = i < length ? neighbors[i * step] : -1;
-#pragma unroll
-  for (int i = 0; i < COUNT; i++)
-    entries[i] = entries[i] < 0 ? padding : contribution_index[entries[i]];
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) new_neighbors[i * WARP] = entries[i];
-  if (weighted)
-    for (int i = 0; i < COUNT; i++)
-      new_weights[i * WARP] = i < length ? weights[i * step] : (value_t)0;
-}
-
-// Copy lists from (offsets, neighbors) by destination into that layout. Warps share the arcs of
-// whole rows, since one row may have most of them, and take one slice each.
-extern "C" __global__ void arrange(long long num_vertices, long long num_contributions,
-                                   long long num_whole_rows, const int *order,
-                                   const int *contribution_index, const long long *offsets,
-                                   const int *neighbors, const value_t *weights, long long weighted,
-                                   const long long *row_offsets, const long long *slice_offsets,
-                                   int *new_neighbors, value_t *new_weights) {
-  const int lane = threadIdx.x % WARP, padding = (int)num_contributions;
-  const long long warps = gridDim.x * (long long)blockDim.x / WARP;
-  const long long whole_arcs = row_offsets[num_whole_rows];
-  const long long chunks = (whole_arcs + ARC_CHUNK - 1) / ARC_CHUNK;
-  const long long units = chunks + (num_vertices - num_whole_rows + WARP - 1) / WARP;
-  for (long long unit = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; unit < units;
-       unit += warps) {
-    if (unit < chunks) {
-      const long long start = unit * ARC_CHUNK, stop = min(start + ARC_CHUNK, whole_arcs);
-      long long row = position(row_offsets, 0, num_whole_rows + 1, start + 1) - 1;
-      for (long long to = start; to < stop; row++) {
-        const long long end = min(row_offsets[row + 1], stop);
-        const long long shift = offsets[order[row]] - row_offsets[row];  // from new to old
-        for (to += lane; to < end; to += COPY_BATCH * WARP) {
-          const long long length = (end - to + WARP - 1) / WARP;
-          if (length >= COPY_BATCH)
-            copy_entries<COPY_BATCH>(length, WARP, neighbors + to + shift, weights + to + shift,
-                                     weighted, contribution_index, padding, new_neighbors + to,
-                                     new_weights + to);
-          else
-            for (long long i = to; i < end; i += WARP)
-              copy_entries<1>(1, WARP, neighbors + i + shift, weights + i + shift, weighted,
-                              contribution_index, padding, new_neighbors + i, new_weights + i);
-        }
-        to = end;
-      }
-      continue;
-    }
-    const long long slice = unit - chunks, row = num_whole_rows + slice * WARP + lane;
-    const long long from = row < num_vertices ? offsets[order[row]] : 0;
-    const long long length = row < num_vertices ? offsets[order[row] + 1] - from : 0;
-    const long long to = slice_offsets[slice] + lane;
-    const long long width = (slice_offsets[slice + 1] - slice_offsets[slice]) / WARP;
-    long long k = 0;
-    for (; k + COPY_BATCH <= width; k += COPY_BATCH)
-      copy_entries<COPY_BATCH>(length - k, 1, neighbors + from + k, weights + from + k, weighted,
-                               contribution_index, padding, new_neighbors + to + k * WARP,
-                               new_weights + to + k * WARP);
-    for (; k < width; k++)
-      copy_entries<1>(length - k, 1, neighbors + from + k, weights + from + k, weighted,
-                      contribution_index, padding, new_neighbors + to + k * WARP,
-                      new_weights + to + k * WARP);
   }
 }
 

@@ -235,7 +235,7 @@ def test_arguments_that_the_kernel_does_not_take():
     with pytest.raises(TypeError, match="new_weights is float, not contiguous double"):
         arguments = [0, 0, 0, table, table, *[np.zeros(1, np.int64)], table, doubles, 1]
         arguments += [np.zeros(1, np.int64), np.zeros(1, np.int64), table, floats]
-        device.launcher._bind("pagerank", "arrange", arguments)
+        device.launcher._bind("pagerank_layout", "arrange", arguments)
 
 
 def test_a_launch_on_numpy_runs_the_numba_twin():
