@@ -38,6 +38,7 @@ from .launcher import (
     resident_blocks,
     select_entry,
     signatures,
+    value_range,
 )
 
 __all__ = [
@@ -72,4 +73,5 @@ __all__ = [
     "signatures",
     "synchronize",
     "to_host",
+    "value_range",
 ]

@@ -86,8 +86,8 @@ def _name_column_stats(columns: list[Any], is_range: bool) -> NameColumnStats:
     if not columns:
         return NameColumnStats("ids", 0)
     if all(device.is_array(values) and values.dtype.kind in "iu" for values in columns):
-        low = min(int(values.min()) for values in columns)
-        span = max(int(values.max()) for values in columns) - low + 1
+        low, high = device.value_range(columns)
+        span = high - low + 1
         dtypes = {values.dtype for values in columns}
         needs_copy = len(dtypes) > 1 or next(iter(dtypes)).itemsize < 4
         copy_bytes = 8 * rows if needs_copy else 0

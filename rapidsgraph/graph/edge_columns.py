@@ -405,14 +405,8 @@ def _name_integers(
     arrays: list[Array], ranges: list[range], dtype: Any, xp: ArrayModule, check: TableCheck
 ) -> tuple[Array | None, Any, int, list[Array]]:
     """Return what `_name_column` does, for arrays of one integer type."""
-    low, high = 0, -1
     filled = [values for values in arrays if values.size]
-    if filled:
-        limits = xp.empty((2, len(filled)), filled[0].dtype)
-        for index, values in enumerate(filled):
-            limits[0, index], limits[1, index] = values.min(), values.max()
-        lows, highs = limits.tolist()  # one transfer from a GPU
-        low, high = min(lows), max(highs)
+    low, high = device.value_range(filled) if filled else (0, -1)
     if ranges:
         stop = len(ranges[0])
         check_ids_in_range(low, high, stop)

@@ -104,3 +104,26 @@ def test_marked_neighbors_are_copied(xp, seed):
     assert device.to_host(kept).tolist() == [
         neighbor for neighbor, is_kept in zip(neighbors, keep, strict=True) if is_kept
     ]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_range_of_integers(xp, seed, dtype):
+    random, info = np.random.default_rng(seed), np.iinfo(dtype)
+    values = random.integers(info.min, info.max, int(random.integers(2, 500)), dtype, endpoint=True)
+    arrays = [xp.asarray(values[:1]), xp.asarray(values[1:]), xp.asarray(values)[::-2]]
+    assert device.value_range(arrays) == (min(values.tolist()), max(values.tolist()))
+    ends = [xp.asarray([info.max], dtype), xp.asarray([info.min], dtype)]
+    assert device.value_range(ends) == (info.min, info.max)
+
+
+def test_twin_of_the_range():
+    for values in (np.array([-5, 3], np.int32), np.array([7, 2**64 - 1], np.uint64)):
+        limits, is_signed = np.zeros(2, np.uint64), values.dtype.kind == "i"
+        device.launch(
+            "reduce", "measure_range", size=values.size,
+            num_values=values.size, values=values, is_signed=is_signed, limits=limits,
+        )  # fmt: skip
+        low, high = values.tolist()
+        offset = 2**63 if is_signed else 0
+        assert limits.tolist() == [2**64 - 1 - low - offset, high + offset]
