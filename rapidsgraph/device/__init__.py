@@ -29,7 +29,6 @@ from .launcher import (
     MIN_PARALLEL_SIZE,
     compile_ahead,
     constant_macros,
-    count_nonzero,
     cuda_source,
     launch,
     max_cooperative_blocks,
@@ -38,8 +37,8 @@ from .launcher import (
     resident_blocks,
     select_entry,
     signatures,
-    value_range,
 )
+from .operations import accumulate, arange, astype, count_nonzero, flatnonzero, full, take, value_range
 
 __all__ = [
     "C_TYPES",
@@ -49,7 +48,10 @@ __all__ = [
     "Array",
     "ArrayModule",
     "Device",
+    "accumulate",
+    "arange",
     "array_module",
+    "astype",
     "cgroup_memory",
     "choose",
     "compile_ahead",
@@ -59,7 +61,9 @@ __all__ = [
     "cudf_problem",
     "device_name",
     "frame_library_problem",
+    "flatnonzero",
     "free_memory",
+    "full",
     "gpu_problem",
     "import_cupy",
     "is_array",
@@ -72,6 +76,7 @@ __all__ = [
     "select_entry",
     "signatures",
     "synchronize",
+    "take",
     "to_host",
     "value_range",
 ]

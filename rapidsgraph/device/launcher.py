@@ -17,17 +17,17 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import GraphError
 from ..kernels.constants import BLOCK_THREADS, macros
-from .arrays import Array, array_module, is_on_gpu
+from .arrays import Array, is_on_gpu
 
 MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
 STATIC_SHARED_BYTES = 4 * 1024  # of a block, at most
@@ -159,10 +159,15 @@ def _expand_includes(path: Path, included: set[Path]) -> str:
     return f'#line 1 "{path.as_posix()}"\n{body}'
 
 
+def constants(source: str) -> dict[str, int]:
+    """Return the values of the shared constants that a CUDA source uses, by name."""
+    names = set(re.findall(r"\b[A-Z][A-Z0-9_]*\b", source))
+    return {name: value for name, value in macros().items() if name in names}
+
+
 def constant_macros(source: str) -> tuple[str, ...]:
     """Return compiler options that define the shared constants a CUDA source uses."""
-    names = set(re.findall(r"\b[A-Z][A-Z0-9_]*\b", source))
-    return tuple(f"-D{name}={value}" for name, value in macros().items() if name in names)
+    return tuple(f"-D{name}={value}" for name, value in constants(source).items())
 
 
 # Launches
@@ -216,32 +221,29 @@ def _compile(stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperat
     import cupy
 
     source = select_entry(cuda_source(stem), entry)
-    type_macros = (f"-D{name}={c_type}" for name, c_type in types)
-    options = ("-std=c++17", *constant_macros(source), *type_macros)
-    module = cupy.RawModule(code=source, options=options, enable_cooperative_groups=cooperative)
+    # Definitions are part of the source: CuPy runs the preprocessor once for each set of options.
+    definitions = {**constants(source), **dict(types)}
+    lines = [f"#define {name} {value}\n" for name, value in definitions.items()]
+    module = cupy.RawModule(
+        code="".join([*lines, source]), options=("-std=c++17",), enable_cooperative_groups=cooperative
+    )
     return module.get_function(entry)
 
 
-def _bind(
-    stem: str, entry: str, arguments: list[Any]
-) -> tuple[list[Any], tuple[tuple[str, str], ...]]:
-    """Convert arguments to the types of the CUDA signature, and bind its element types."""
+def _bind(stem: str, entry: str, arrays: list[Array]) -> tuple[tuple[str, str], ...]:
+    """Return the type of each element type of an entry; check those of its arrays."""
     types: dict[str, str] = {}
-    converted = []
-    for (c_type, name), argument in zip(signatures(stem)[entry], arguments, strict=True):
-        if not c_type.endswith("*"):
-            scalar_type = np.int64 if c_type == "long long" else np.float64
-            converted.append(scalar_type(argument))
-            continue
-        parameter_type, actual = c_type[:-1], C_TYPE_OF[argument.dtype]
+    parameters = [parameter for parameter in signatures(stem)[entry] if parameter[0].endswith("*")]
+    for (c_type, name), array in zip(parameters, arrays, strict=True):
+        parameter_type, actual = c_type[:-1], C_TYPE_OF[array.dtype]
         is_generic = parameter_type.endswith("_t")
         expected = types.setdefault(parameter_type, actual) if is_generic else parameter_type
-        if actual != expected or not argument.flags.c_contiguous:
+        if actual != expected or not array.flags.c_contiguous:
             raise TypeError(f"{stem}.{entry}: {name} is {actual}, not contiguous {expected}")
-        converted.append(argument)
-    return converted, tuple(sorted(types.items()))
+    return tuple(sorted(types.items()))
 
 
+@functools.cache
 def resident_blocks(function: Any, threads: int, shared_bytes: int) -> int:
     """Return how many blocks of `threads` the GPU holds at once, the limit of a grid barrier."""
     import cupy
@@ -268,14 +270,46 @@ def max_shared_bytes() -> int:
 
 
 @functools.cache
-def _find_twin(stem: str, entry: str) -> tuple[Any, list[type | None]]:
-    """Return the CPU twin of an entry, and the Python types of its parameters, None for arrays.
+def _num_multiprocessors(device_id: int) -> int:
+    import cupy
 
-    Numba compiles a kernel for each combination of types: scalars are always int or float.
+    return cupy.cuda.Device(device_id).attributes["MultiProcessorCount"]
+
+
+class _Entry(NamedTuple):
+    """What every launch of an entry needs.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the parameters in order.
+    converters : list of type or None
+        Python types of the scalars, None for arrays: both Numba and CuPy take the types of scalars
+        from the arguments.
+    arrays : list of int
+        Positions of the arrays.
     """
-    twin = getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
-    scalars = {"long long": int, "double": float}
-    return twin, [scalars.get(c_type) for c_type, _ in signatures(stem)[entry]]
+
+    names: list[str]
+    converters: list[type | None]
+    arrays: list[int]
+
+
+@functools.cache
+def _find_entry(stem: str, entry: str) -> _Entry:
+    parameters, scalars = signatures(stem)[entry], {"long long": int, "double": float}
+    converters: list[type | None] = [scalars.get(c_type) for c_type, _ in parameters]
+    arrays = [position for position, kind in enumerate(converters) if kind is None]
+    return _Entry([name for _, name in parameters], converters, arrays)
+
+
+@functools.cache
+def _find_twin(stem: str, entry: str) -> Any:
+    return getattr(importlib.import_module(f"rapidsgraph.kernels.{stem}"), entry)
+
+
+# Compiled functions by stem, entry, cooperative, device and types of the arrays.
+_bound_functions: dict[tuple, Any] = {}
 
 
 def launch(
@@ -315,21 +349,20 @@ def launch(
     TypeError
         If an argument is missing or unexpected, or on a GPU has another element type.
     """
-    parameters = signatures(stem)[entry]
-    ordered = [arguments[name] for _, name in parameters if name in arguments]
-    if not len(ordered) == len(parameters) == len(arguments):
-        names = [name for _, name in parameters]
+    names, converters, array_positions = _find_entry(stem, entry)
+    if len(arguments) != len(names) or not all(name in arguments for name in names):
         missing = [name for name in names if name not in arguments]
         unexpected = [name for name in arguments if name not in names]
         problems = [f"missing {', '.join(missing)}"] if missing else []
         problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
         raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
-    if "cupy" not in sys.modules or not any(map(is_on_gpu, ordered)):
-        twin, converters = _find_twin(stem, entry)
-        converted = [
-            argument if convert is None else convert(argument)
-            for convert, argument in zip(converters, ordered, strict=True)
-        ]
+    converted = [
+        arguments[name] if convert is None else convert(arguments[name])
+        for name, convert in zip(names, converters, strict=True)
+    ]
+    arrays = [converted[position] for position in array_positions]
+    if not is_on_gpu(arrays[0]):
+        twin = _find_twin(stem, entry)
         if isinstance(twin, FunctionType):  # operations of NumPy, on one thread
             twin(*converted)
             return
@@ -338,64 +371,23 @@ def launch(
         return
     import cupy
 
-    converted, types = _bind(stem, entry, ordered)
-    device = cupy.cuda.Device()
-    function = _cuda_function(stem, entry, types, cooperative, device.id)
-    if shared_bytes + function.shared_size_bytes > DEFAULT_SHARED_BYTES:
+    device_id = cupy.cuda.runtime.getDevice()
+    key = (stem, entry, cooperative, device_id, *[array.dtype for array in arrays])
+    is_contiguous = all(array.flags.c_contiguous for array in arrays)
+    function = _bound_functions.get(key) if is_contiguous else None
+    if function is None:
+        types = _bind(stem, entry, arrays)
+        function = _cuda_function(stem, entry, types, cooperative, device_id)
+        _bound_functions[key] = function
+    # Static shared memory alone is never above the default.
+    if shared_bytes and shared_bytes + function.shared_size_bytes > DEFAULT_SHARED_BYTES:
         function.max_dynamic_shared_size_bytes = shared_bytes
     if geometry is None:
         max_blocks = (
             resident_blocks(function, threads, shared_bytes)
             if cooperative
-            else 64 * device.attributes["MultiProcessorCount"]
+            else 64 * _num_multiprocessors(device_id)
         )
         geometry = (max(1, min(max_blocks, -(-size // threads))), threads)
     blocks, threads = geometry
     function((int(blocks),), (int(threads),), tuple(converted), shared_mem=shared_bytes)
-
-
-def count_nonzero(values: Array) -> int:
-    """Return the number of values that are not 0, or true.
-
-    `sum`, `any` and `all` of CuPy compile kernels for Boolean arrays that take seconds.
-
-    Parameters
-    ----------
-    values : array of bool or numbers, any shape, C-contiguous
-    """
-    if not is_on_gpu(values):
-        return int(np.count_nonzero(values))
-    count = array_module(values).zeros(1, "int64")
-    launch(
-        "reduce", "count_nonzero", size=values.size,
-        num_values=values.size, values=values, count=count,
-    )  # fmt: skip
-    return int(count[0])
-
-
-def value_range(arrays: Sequence[Array]) -> tuple[int, int]:
-    """Return the least and the largest value of arrays of integers, which may differ in type.
-
-    On a GPU this takes one pass and one transfer, where `min` and `max` take two passes each.
-
-    Parameters
-    ----------
-    arrays : sequence of integer arrays, not empty
-    """
-    xp = array_module(arrays[0])
-    if xp is np:
-        return min(int(v.min()) for v in arrays), max(int(v.max()) for v in arrays)
-    limits, lows, highs = xp.zeros((len(arrays), 2), xp.uint64), [], []
-    are_signed = [values.dtype.kind == "i" for values in arrays]
-    for values, is_signed, pair in zip(arrays, are_signed, limits, strict=True):
-        if values.itemsize < 4:  # kernels have no narrower integers
-            values = values.astype(xp.int32 if is_signed else xp.uint32)
-        launch(
-            "reduce", "measure_range", size=values.size, num_values=values.size,
-            values=xp.ascontiguousarray(values), is_signed=is_signed, limits=pair,
-        )  # fmt: skip
-    for is_signed, (complement, most) in zip(are_signed, limits.tolist(), strict=True):
-        offset = 1 << 63 if is_signed else 0
-        lows.append((1 << 64) - 1 - complement - offset)
-        highs.append(most - offset)
-    return min(lows), max(highs)

@@ -225,10 +225,7 @@ def sum_by_key(keys: Array, weights: Array, num_keys: int) -> Array:
 
 def offsets_from_sizes(sizes: Array) -> Array:
     """Return the int64 offsets of consecutive lists of these sizes."""
-    xp = device.array_module(sizes)
-    offsets = xp.zeros(sizes.size + 1, xp.int64)
-    xp.cumsum(sizes, out=offsets[1:])
-    return offsets
+    return device.accumulate(sizes)
 
 
 def permute(values: Array, order: Array) -> Array:
@@ -251,7 +248,7 @@ def _reduce_runs(is_first: Array, weights: Array, reduction: int) -> Array:
     start = num_reduced = 0
     while start < weights.size:
         stop = _next_run(is_first, start + BLOCK_ARCS)
-        starts = xp.flatnonzero(is_first[start:stop])
+        starts = device.flatnonzero(is_first[start:stop])
         device.launch(
             "build", "reduce_runs", size=starts.size,
             num_runs=starts.size, num_edges=stop - start, starts=starts,
@@ -335,10 +332,7 @@ def _filter_offsets(num_before: Array, offsets: Array) -> Array:
 
 def _count_before(keep: Array) -> Array:
     """Return how many flags before each position are set, and behind the last one, of all."""
-    xp = device.array_module(keep)
-    num_before = xp.zeros(keep.size + 1, xp.int32 if keep.size < 2**31 else xp.int64)
-    xp.cumsum(keep, out=num_before[1:])
-    return num_before
+    return device.accumulate(keep, np.int32 if keep.size < 2**31 else np.int64)
 
 
 def sort_pairs(
@@ -379,8 +373,7 @@ def sort_pairs(
 def _sort_on_gpu(pairs: list[Array], num_keys: int) -> tuple[Array, Array, None]:
     packed = _pack_pairs(pairs)
     packed.sort()
-    minor = packed.view(device.array_module(packed).int32)[::2].copy()
-    return _find_offsets(packed, num_keys), minor, None
+    return _find_offsets(packed, num_keys), _minor_keys(packed, np.int32), None
 
 
 def _pack_pairs(pairs: list[Array]) -> Array:
@@ -409,11 +402,11 @@ def _sort_with_order_on_gpu(
     order = None
     if not minor_sorted:
         order, _ = _argsort(minor, num_minor_keys)
-        major = major[order]
+        major = device.take(major, order)
     by_major, offsets = _argsort(major, num_keys)
     del major
-    order = by_major if order is None else order[by_major]
-    return offsets, minor[order], order
+    order = by_major if order is None else device.take(order, by_major)
+    return offsets, device.take(minor, order), order
 
 
 def _argsort(keys: Array, num_keys: int) -> tuple[Array, Array]:
@@ -424,7 +417,17 @@ def _argsort(keys: Array, num_keys: int) -> tuple[Array, Array]:
         "build", "pack_positions", size=keys.size, num_keys=keys.size, keys=keys, packed=packed
     )
     packed.sort()
-    return packed.view(xp.uint32)[::2].copy(), _find_offsets(packed, num_keys)
+    return _minor_keys(packed, xp.uint32), _find_offsets(packed, num_keys)
+
+
+def _minor_keys(packed: Array, dtype: Any) -> Array:
+    """Return the low halves of packed pairs."""
+    minor = device.array_module(packed).empty(packed.size, dtype)
+    device.launch(
+        "build", "unpack_minor", size=packed.size,
+        num_pairs=packed.size, packed=packed, minor=minor,
+    )  # fmt: skip
+    return minor
 
 
 def _find_offsets(packed: Array, num_keys: int) -> Array:

@@ -46,6 +46,12 @@ extern "C" __global__ void pack_pairs(long long num_pairs, const int *major, con
   STRIDE(i, num_pairs) packed[i] = (long long)major[i] << 32 | (unsigned)minor[i];
 }
 
+// minor[i] = the low half of packed[i].
+extern "C" __global__ void unpack_minor(long long num_pairs, const long long *packed,
+                                        order_t *minor) {
+  STRIDE(i, num_pairs) minor[i] = (order_t)packed[i];
+}
+
 // packed[i] = keys[i] << 32 | i, which sorts positions by key, stably.
 extern "C" __global__ void pack_positions(long long num_keys, const int *keys, long long *packed) {
   STRIDE(i, num_keys) packed[i] = (long long)keys[i] << 32 | (unsigned)i;
@@ -133,7 +139,7 @@ extern "C" __global__ void concatenate_rows(
 // One weight for each run of parallel edges, from starts[r] to starts[r + 1] or, for the last
 // run, to `num_edges`. reduction is MERGE_FIRST, MERGE_SUM (in order), MERGE_MIN or MERGE_MAX.
 extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges,
-                                       const long long *starts, const weight_t *weights,
+                                       const order_t *starts, const weight_t *weights,
                                        long long reduction, weight_t *reduced) {
   STRIDE(run, num_runs) {
     const long long stop = run + 1 < num_runs ? starts[run + 1] : num_edges;

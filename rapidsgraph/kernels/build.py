@@ -30,6 +30,10 @@ def pack_pairs(num_pairs, major, minor, packed):
     packed |= minor
 
 
+def unpack_minor(num_pairs, packed, minor):
+    minor[:] = packed.astype(minor.dtype)
+
+
 def pack_positions(num_keys, keys, packed):
     np.left_shift(keys, 32, out=packed, dtype=np.int64)
     packed |= np.arange(num_keys)

@@ -201,19 +201,14 @@ def ids(dtype=np.int64):
     [(np.int32, "int"), (np.int64, "long long"), (np.uint64, "unsigned long long")],
 )
 def test_element_types_are_bound_from_arrays(dtype, bound):
-    converted, types = device.launcher._bind("build", "translate", (3, *ids(dtype)))
-    assert types == (("name_t", bound),)
-    assert [type(value) for value in converted] == [np.int64, np.ndarray, np.int64] + [
-        np.ndarray
-    ] * 2
+    names, _, *others = ids(dtype)
+    assert device.launcher._bind("build", "translate", [names, *others]) == (("name_t", bound),)
 
 
 def test_scalars_are_converted_as_the_kernel_has_them():
-    converted, types = device.launcher._bind(
-        "pagerank", "check_convergence", (4, 1, np.zeros(8), np.zeros(4))
-    )
-    assert [type(value) for value in converted[:2]] == [np.int64, np.float64]
-    assert types == ()
+    _, converters, arrays = device.launcher._find_entry("pagerank", "check_convergence")
+    assert converters == [int, float, None, None]
+    assert arrays == [2, 3]
 
 
 def test_arguments_that_the_kernel_does_not_take():
@@ -226,16 +221,14 @@ def test_arguments_that_the_kernel_does_not_take():
     with pytest.raises(TypeError, match="^build.translate: missing min_name; unexpected low$"):
         device.launch("build", "translate", size=3, **arguments)
     with pytest.raises(TypeError, match="build.translate: table is long long, not contiguous int"):
-        device.launcher._bind("build", "translate", (3, names, low, table.astype(np.int64), place))
+        device.launcher._bind("build", "translate", [names, table.astype(np.int64), place])
     with pytest.raises(TypeError, match="build.translate: ids is int, not contiguous int"):
-        device.launcher._bind(
-            "build", "translate", (3, names, low, table, np.zeros(6, np.int32)[::2])
-        )
+        device.launcher._bind("build", "translate", [names, table, np.zeros(6, np.int32)[::2]])
     floats, doubles = np.zeros(3, np.float32), np.zeros(3)
     with pytest.raises(TypeError, match="new_weights is float, not contiguous double"):
-        arguments = [0, 0, 0, table, table, *[np.zeros(1, np.int64)], table, doubles, 1]
-        arguments += [np.zeros(1, np.int64), np.zeros(1, np.int64), table, floats]
-        device.launcher._bind("pagerank_layout", "arrange", arguments)
+        arrays = [table, table, np.zeros(1, np.int64), table, doubles]
+        arrays += [np.zeros(1, np.int64), np.zeros(1, np.int64), table, floats]
+        device.launcher._bind("pagerank_layout", "arrange", arrays)
 
 
 def test_a_launch_on_numpy_runs_the_numba_twin():

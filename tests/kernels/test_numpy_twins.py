@@ -83,7 +83,7 @@ def test_count_of_values_other_than_zero(xp, seed, dtype):
     values = random.integers(-1, 2, int(random.integers(0, 500))).astype(dtype)
     count = xp.full(1, 3, xp.int64)
     device.launch(
-        "reduce", "count_nonzero", size=values.size,
+        "arrays", "count_nonzero", size=values.size,
         num_values=values.size, values=xp.asarray(values), count=count,
     )  # fmt: skip
     assert int(count[0]) == 3 + sum(1 for value in values if value)
@@ -121,9 +121,67 @@ def test_twin_of_the_range():
     for values in (np.array([-5, 3], np.int32), np.array([7, 2**64 - 1], np.uint64)):
         limits, is_signed = np.zeros(2, np.uint64), values.dtype.kind == "i"
         device.launch(
-            "reduce", "measure_range", size=values.size,
+            "arrays", "measure_range", size=values.size,
             num_values=values.size, values=values, is_signed=is_signed, limits=limits,
         )  # fmt: skip
         low, high = values.tolist()
         offset = 2**63 if is_signed else 0
         assert limits.tolist() == [2**64 - 1 - low - offset, high + offset]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64"])
+@pytest.mark.parametrize("size", [0, 1, 1000, 40_000, 3_000_000])
+def test_sums_of_the_values_before_each_position(xp, size, dtype):
+    values = np.random.default_rng(size).integers(0, 2, size).astype(dtype)
+    for total_type in (np.int32, np.int64):
+        totals = device.accumulate(xp.asarray(values), total_type)
+        assert totals.dtype == total_type
+        expected = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+        assert np.array_equal(device.to_host(totals), expected)
+
+
+@pytest.mark.parametrize("density", [0, 0.01, 0.5, 1])
+@pytest.mark.parametrize("size", [0, 1, 1000, 40_000, 3_000_000])
+def test_positions_of_flags(xp, size, density):
+    flags = np.random.default_rng(size).random(size) < density
+    positions = device.flatnonzero(xp.asarray(flags))
+    assert positions.dtype == np.int32
+    assert np.array_equal(device.to_host(positions), np.flatnonzero(flags))
+
+
+@pytest.mark.parametrize("num_ranges", [1, 2, 7])
+@pytest.mark.parametrize("size", [0, 1, 5, 1000])
+def test_ranges_of_values(xp, size, num_ranges):
+    flags = np.random.default_rng(size).random(size) < 0.5
+    expected = np.flatnonzero(flags)
+    sums, positions = xp.full(num_ranges, -1, xp.int64), xp.full(size + 1, -1, xp.int32)
+    totals = xp.full(size + 1, -1, xp.int32)
+    arguments = {"size": size, "num_values": size, "num_ranges": num_ranges, "sums": sums}
+    arguments["values"] = xp.asarray(flags)
+    device.launch("arrays", "sum_ranges", **arguments)
+    width = -(-size // num_ranges)
+    assert device.to_host(sums).tolist() == [
+        sum(1 for flag in flags[number * width : (number + 1) * width] if flag)
+        for number in range(num_ranges)
+    ]
+    device.launch("arrays", "accumulate", totals=totals, **arguments)
+    assert device.to_host(totals).tolist() == [sum(flags[:stop]) for stop in range(size + 1)]
+    device.launch(
+        "arrays", "list_nonzero", positions=positions, num_positions=positions[size:], **arguments
+    )
+    if expected.size < size:
+        assert device.to_host(positions[: expected.size]).tolist() == expected.tolist()
+    assert int(positions[size]) == expected.size
+
+
+def test_values_are_filled_converted_and_taken(xp):
+    assert device.to_host(device.full(3, np.inf, np.float64, xp)).tolist() == [np.inf] * 3
+    assert device.to_host(device.full(2, 2**31 - 1, np.int32, xp)).tolist() == [2**31 - 1] * 2
+    numbers = device.arange(70_000, np.int32, xp)
+    assert numbers.dtype == np.int32
+    assert np.array_equal(device.to_host(numbers), np.arange(70_000))
+    assert device.astype(numbers, np.int32) is numbers
+    halves = device.astype(numbers, np.float64) / 2
+    assert np.array_equal(device.to_host(halves), np.arange(70_000) / 2)
+    values = device.take(halves, numbers[::-1].copy())
+    assert np.array_equal(device.to_host(values), np.arange(70_000)[::-1] / 2)

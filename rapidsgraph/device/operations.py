@@ -1,0 +1,162 @@
+"""Operations of arrays whose first calls on a GPU would wait for CuPy's compilations.
+
+CuPy compiles an operation for each combination of types, for 0.1 to 0.7 seconds in each new
+process with an empty cache. The kernels of `kernels/arrays.cu` take a fraction of that. On a CPU
+these are the operations of NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, ArrayModule, array_module, is_on_gpu
+from .launcher import launch
+
+RANGE_VALUES = 2**14  # values of a block, at least
+MAX_RANGES = 1024
+RANGE_THREADS = 1024
+
+
+def count_nonzero(values: Array) -> int:
+    """Return the number of values that are not 0, or true.
+
+    Parameters
+    ----------
+    values : array of bool or numbers, any shape, C-contiguous
+    """
+    if not is_on_gpu(values):
+        return int(np.count_nonzero(values))
+    count = array_module(values).zeros(1, "int64")
+    launch(
+        "arrays", "count_nonzero", size=values.size,
+        num_values=values.size, values=values, count=count,
+    )  # fmt: skip
+    return int(count[0])
+
+
+def value_range(arrays: Sequence[Array]) -> tuple[int, int]:
+    """Return the least and the largest value of arrays of integers, which may differ in type.
+
+    On a GPU this takes one pass and one transfer, where `min` and `max` take two passes each.
+
+    Parameters
+    ----------
+    arrays : sequence of integer arrays, not empty
+    """
+    xp = array_module(arrays[0])
+    if xp is np:
+        return min(int(v.min()) for v in arrays), max(int(v.max()) for v in arrays)
+    limits, lows, highs = xp.zeros((len(arrays), 2), xp.uint64), [], []
+    are_signed = [values.dtype.kind == "i" for values in arrays]
+    for values, is_signed, pair in zip(arrays, are_signed, limits, strict=True):
+        if values.itemsize < 4:  # kernels have no narrower integers
+            values = values.astype(xp.int32 if is_signed else xp.uint32)
+        launch(
+            "arrays", "measure_range", size=values.size, num_values=values.size,
+            values=xp.ascontiguousarray(values), is_signed=is_signed, limits=pair,
+        )  # fmt: skip
+    for is_signed, (complement, most) in zip(are_signed, limits.tolist(), strict=True):
+        offset = 1 << 63 if is_signed else 0
+        lows.append((1 << 64) - 1 - complement - offset)
+        highs.append(most - offset)
+    return min(lows), max(highs)
+
+
+def full(size: int, value: float, dtype: Any, xp: ArrayModule) -> Array:
+    """Return `size` times a value; it is exact in double precision."""
+    if xp is np:
+        return np.full(size, value, dtype)
+    values = xp.empty(size, dtype)
+    launch("arrays", "fill", size=size, num_values=size, value=value, values=values)
+    return values
+
+
+def arange(size: int, dtype: Any, xp: ArrayModule) -> Array:
+    """Return the numbers from 0 to ``size - 1``."""
+    if xp is np:
+        return np.arange(size, dtype=dtype)
+    values = xp.empty(size, dtype)
+    launch("arrays", "fill_range", size=size, num_values=size, values=values)
+    return values
+
+
+def astype(values: Array, dtype: Any) -> Array:
+    """Return C-contiguous values as `dtype`: the same array if that is their type."""
+    if values.dtype == dtype or not is_on_gpu(values):
+        return values.astype(dtype, copy=False)
+    converted = array_module(values).empty(values.size, dtype)
+    launch(
+        "arrays", "convert", size=values.size,
+        num_values=values.size, values=values, new_values=converted,
+    )  # fmt: skip
+    return converted
+
+
+def take(values: Array, indices: Array) -> Array:
+    """Return ``values[indices]`` of C-contiguous arrays."""
+    if not is_on_gpu(values):
+        return values[indices]
+    items = array_module(values).empty(indices.size, values.dtype)
+    launch(
+        "build", "permute", size=indices.size,
+        num_items=indices.size, order=indices, values=values, new_values=items,
+    )  # fmt: skip
+    return items
+
+
+def accumulate(values: Array, dtype: Any = np.int64) -> Array:
+    """Return the sum of the values before each position, and behind the last one, of all.
+
+    Parameters
+    ----------
+    values : array of bool or integers, C-contiguous
+        Not negative.
+    dtype : int32 or int64
+    """
+    xp, size = array_module(values), values.size
+    totals = xp.empty(size + 1, dtype)
+    if xp is np:
+        totals[0] = 0
+        np.cumsum(values, out=totals[1:])
+        return totals
+    num_ranges, sums = _sum_ranges(values)
+    launch(
+        "arrays", "accumulate", size=size, geometry=(num_ranges, RANGE_THREADS),
+        num_values=size, num_ranges=num_ranges, values=values, sums=sums, totals=totals,
+    )  # fmt: skip
+    return totals
+
+
+def flatnonzero(flags: Array) -> Array:
+    """Return the positions of C-contiguous flags that are set, ascending: int32 if these fit."""
+    xp, size = array_module(flags), flags.size
+    dtype = np.int32 if size < 2**31 else np.int64
+    if xp is np:
+        return np.flatnonzero(flags).astype(dtype, copy=False)
+    num_ranges, sums = _sum_ranges(flags)
+    # The positions of a single range are listed before they have been counted.
+    max_positions = size if num_ranges == 1 else int(sums.get().sum())
+    positions = xp.empty(max_positions + 1, dtype)
+    launch(
+        "arrays", "list_nonzero", size=size, geometry=(num_ranges, RANGE_THREADS),
+        num_values=size, num_ranges=num_ranges, values=flags, sums=sums, positions=positions,
+        num_positions=positions[max_positions:],
+    )  # fmt: skip
+    num_positions = int(positions[max_positions]) if num_ranges == 1 else max_positions
+    return positions[:num_positions]
+
+
+def _sum_ranges(values: Array) -> tuple[int, Array]:
+    """Return the number of ranges of values on a GPU, and the sum of each unless it is one."""
+    xp, size = array_module(values), values.size
+    num_ranges = min(max(-(-size // RANGE_VALUES), 1), MAX_RANGES)
+    sums = xp.empty(num_ranges if num_ranges > 1 else 0, np.int64)
+    if num_ranges > 1:
+        launch(
+            "arrays", "sum_ranges", size=size, geometry=(num_ranges, RANGE_THREADS),
+            num_values=size, num_ranges=num_ranges, values=values, sums=sums,
+        )  # fmt: skip
+    return num_ranges, sums

@@ -1,0 +1,156 @@
+// Operations of arrays. CuPy has them, but compiles each one for each type, with its headers, on its
+// first use, which takes several times as long as a kernel without headers.
+//
+// sum_ranges, accumulate and list_nonzero divide values into ranges of equal size, a block each.
+// The second pass begins with the sum over the ranges before its own.
+
+#include "grid.cuh"
+
+#define ITEMS 4  // consecutive values that a thread sums
+
+#ifndef value_t
+#define value_t bool
+#endif
+#ifndef new_t
+#define new_t double
+#endif
+#ifndef total_t
+#define total_t int
+#endif
+
+// count[0] += number of values that are not 0.
+extern "C" __global__ void count_nonzero(long long num_values, const value_t *values,
+                                         long long *count) {
+  long long nonzero = 0;
+  STRIDE(i, num_values) nonzero += values[i] != (value_t)0;
+  nonzero = warp_sum(nonzero);
+  if (threadIdx.x % WARP == 0 && nonzero) atomicAdd((u64 *)count, (u64)nonzero);
+}
+
+// limits[0] = the largest complement, limits[1] = the largest value, of integers that are mapped to
+// unsigned ones in the same order. Both are 0 before.
+extern "C" __global__ void measure_range(long long num_values, const value_t *values,
+                                         long long is_signed, unsigned long long *limits) {
+  u64 least = 0, most = 0;
+  STRIDE(i, num_values) {
+    const u64 value = (u64)(long long)values[i] ^ (is_signed ? 1ull << 63 : 0);
+    least = max(least, ~value);
+    most = max(most, value);
+  }
+  for (int step = WARP / 2; step > 0; step /= 2) {
+    least = max(least, __shfl_xor_sync(FULL_MASK, least, step));
+    most = max(most, __shfl_xor_sync(FULL_MASK, most, step));
+  }
+  if (threadIdx.x % WARP == 0) {
+    atomicMax(limits, least);
+    atomicMax(limits + 1, most);
+  }
+}
+
+// values[i] = value.
+extern "C" __global__ void fill(long long num_values, double value, value_t *values) {
+  STRIDE(i, num_values) values[i] = (value_t)value;
+}
+
+// values[i] = i.
+extern "C" __global__ void fill_range(long long num_values, value_t *values) {
+  STRIDE(i, num_values) values[i] = (value_t)i;
+}
+
+// new_values[i] = values[i] of another type.
+extern "C" __global__ void convert(long long num_values, const value_t *values,
+                                   new_t *new_values) {
+  STRIDE(i, num_values) new_values[i] = (new_t)values[i];
+}
+
+__device__ __forceinline__ long long range_size(long long num_values, long long num_ranges) {
+  return (num_values + num_ranges - 1) / num_ranges;
+}
+
+// The sum over the ranges before one, the same in every thread of the block. It is exact below
+// 2^53.
+__device__ __forceinline__ long long sum_before(long long range, const long long *sums) {
+  double before = 0;
+  for (long long i = threadIdx.x; i < range; i += blockDim.x) before += (double)sums[i];
+  return (long long)block_sum(before);
+}
+
+// The sum over the lower threads of the block; *total becomes the sum over all.
+__device__ __forceinline__ long long scan_block(long long value, long long *total) {
+  __shared__ long long sums[WARP];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  long long inclusive = value;
+  for (int step = 1; step < WARP; step *= 2) {
+    const long long lower = __shfl_up_sync(FULL_MASK, inclusive, step);
+    if (lane >= step) inclusive += lower;
+  }
+  __syncthreads();  // all have read the sums of the last call
+  if (lane == WARP - 1) sums[warp] = inclusive;
+  __syncthreads();
+  const long long sum = lane < warps ? sums[lane] : 0;
+  *total = warp_sum(sum);
+  return warp_sum(lane < warp ? sum : 0) + inclusive - value;
+}
+
+// sums[range] = sum of the values of every range, which are not negative.
+extern "C" __global__ void sum_ranges(long long num_values, long long num_ranges,
+                                      const value_t *values, long long *sums) {
+  const long long size = range_size(num_values, num_ranges);
+  for (long long range = blockIdx.x; range < num_ranges; range += gridDim.x) {
+    const long long stop = min((range + 1) * size, num_values);
+    long long sum = 0;
+    for (long long i = range * size + threadIdx.x; i < stop; i += blockDim.x)
+      sum += (long long)values[i];
+    sum = (long long)block_sum((double)sum);
+    if (threadIdx.x == 0) sums[range] = sum;
+  }
+}
+
+// totals[i] = sum of the values before position i, and behind the last one, of all. sums are those
+// of sum_ranges, of which a single range needs none.
+extern "C" __global__ void accumulate(long long num_values, long long num_ranges,
+                                      const value_t *values, const long long *sums,
+                                      total_t *totals) {
+  const long long size = range_size(num_values, num_ranges);
+  if (blockIdx.x == 0 && threadIdx.x == 0) totals[0] = 0;
+  for (long long range = blockIdx.x; range < num_ranges; range += gridDim.x) {
+    const long long stop = min((range + 1) * size, num_values);
+    long long before = sum_before(range, sums);
+    for (long long base = range * size; base < stop; base += ITEMS * blockDim.x) {
+      const long long first = base + ITEMS * threadIdx.x;
+      long long items[ITEMS], sum = 0, total;
+      for (int k = 0; k < ITEMS; k++) {
+        items[k] = first + k < stop ? (long long)values[first + k] : 0;
+        sum += items[k];
+      }
+      long long lower = before + scan_block(sum, &total);
+      for (int k = 0; k < ITEMS; k++) {
+        lower += items[k];
+        if (first + k < stop) totals[first + k + 1] = (total_t)lower;
+      }
+      before += total;
+    }
+  }
+}
+
+// positions[0 .. num_positions[0]) become the positions of flags, ascending. sums are as above.
+extern "C" __global__ void list_nonzero(long long num_values, long long num_ranges,
+                                        const bool *values, const long long *sums,
+                                        total_t *positions, total_t *num_positions) {
+  const long long size = range_size(num_values, num_ranges);
+  for (long long range = blockIdx.x; range < num_ranges; range += gridDim.x) {
+    const long long stop = min((range + 1) * size, num_values);
+    long long before = sum_before(range, sums);
+    for (long long base = range * size; base < stop; base += ITEMS * blockDim.x) {
+      const long long first = base + ITEMS * threadIdx.x;
+      long long total;
+      int count = 0;
+      for (int k = 0; k < ITEMS; k++) count += first + k < stop && values[first + k];
+      long long next = before + scan_block(count, &total);
+      for (int k = 0; k < ITEMS; k++)
+        if (first + k < stop && values[first + k]) positions[next++] = (total_t)(first + k);
+      before += total;
+    }
+    if (range == num_ranges - 1 && threadIdx.x == 0) *num_positions = (total_t)before;
+  }
+}

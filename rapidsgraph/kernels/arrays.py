@@ -1,0 +1,43 @@
+"""Operations of arrays on a CPU: the twins of arrays.cu. NumPy has them, so nothing is compiled."""
+
+import numpy as np
+
+
+def count_nonzero(num_values, values, count):
+    count[0] += np.count_nonzero(values)
+
+
+def measure_range(num_values, values, is_signed, limits):
+    flip = np.uint64(1 << 63 if is_signed else 0)
+    ordered = values.astype(np.int64 if is_signed else np.uint64).view(np.uint64) ^ flip
+    limits[:] = np.maximum(limits, [(~ordered).max(), ordered.max()])
+
+
+def fill(num_values, value, values):
+    values[:] = value
+
+
+def fill_range(num_values, values):
+    values[:] = np.arange(num_values)
+
+
+def convert(num_values, values, new_values):
+    new_values[:] = values
+
+
+def sum_ranges(num_values, num_ranges, values, sums):
+    size = -(-num_values // num_ranges)
+    totals = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    bounds = np.minimum(np.arange(num_ranges + 1) * size, num_values)
+    sums[:] = totals[bounds[1:]] - totals[bounds[:-1]]
+
+
+def accumulate(num_values, num_ranges, values, sums, totals):
+    totals[0] = 0
+    np.cumsum(values, out=totals[1:])
+
+
+def list_nonzero(num_values, num_ranges, values, sums, positions, num_positions):
+    listed = np.flatnonzero(values)
+    positions[: listed.size] = listed
+    num_positions[0] = listed.size
