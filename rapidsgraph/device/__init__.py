@@ -38,7 +38,17 @@ from .launcher import (
     select_entry,
     signatures,
 )
-from .operations import accumulate, arange, astype, count_nonzero, flatnonzero, full, take, value_range
+from .operations import (
+    accumulate,
+    arange,
+    astype,
+    count_nonzero,
+    flatnonzero,
+    full,
+    select,
+    take,
+    value_range,
+)
 
 __all__ = [
     "C_TYPES",
@@ -60,8 +70,8 @@ __all__ = [
     "cuda_source",
     "cudf_problem",
     "device_name",
-    "frame_library_problem",
     "flatnonzero",
+    "frame_library_problem",
     "free_memory",
     "full",
     "gpu_problem",
@@ -73,6 +83,7 @@ __all__ = [
     "max_shared_bytes",
     "parallel_region",
     "resident_blocks",
+    "select",
     "select_entry",
     "signatures",
     "synchronize",

@@ -34,7 +34,9 @@ STATIC_SHARED_BYTES = 4 * 1024  # of a block, at most
 DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
 C_TYPES = {  # by name of the dtype
     "bool": "bool",
+    "int8": "signed char",
     "uint8": "unsigned char",
+    "int16": "short",
     "uint16": "unsigned short",
     "int32": "int",
     "uint32": "unsigned int",
@@ -225,7 +227,9 @@ def _compile(stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperat
     definitions = {**constants(source), **dict(types)}
     lines = [f"#define {name} {value}\n" for name, value in definitions.items()]
     module = cupy.RawModule(
-        code="".join([*lines, source]), options=("-std=c++17",), enable_cooperative_groups=cooperative
+        code="".join([*lines, source]),
+        options=("-std=c++17",),
+        enable_cooperative_groups=cooperative,
     )
     return module.get_function(entry)
 

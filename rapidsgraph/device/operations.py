@@ -84,8 +84,8 @@ def arange(size: int, dtype: Any, xp: ArrayModule) -> Array:
 
 
 def astype(values: Array, dtype: Any) -> Array:
-    """Return C-contiguous values as `dtype`: the same array if that is their type."""
-    if values.dtype == dtype or not is_on_gpu(values):
+    """Return values as `dtype`: the same array if that is their type."""
+    if values.dtype == dtype or not is_on_gpu(values) or not values.flags.c_contiguous:
         return values.astype(dtype, copy=False)
     converted = array_module(values).empty(values.size, dtype)
     launch(
@@ -130,10 +130,10 @@ def accumulate(values: Array, dtype: Any = np.int64) -> Array:
     return totals
 
 
-def flatnonzero(flags: Array) -> Array:
+def flatnonzero(flags: Array, dtype: Any = None) -> Array:
     """Return the positions of C-contiguous flags that are set, ascending: int32 if these fit."""
     xp, size = array_module(flags), flags.size
-    dtype = np.int32 if size < 2**31 else np.int64
+    dtype = dtype or (np.int32 if size < 2**31 else np.int64)
     if xp is np:
         return np.flatnonzero(flags).astype(dtype, copy=False)
     num_ranges, sums = _sum_ranges(flags)
@@ -147,6 +147,14 @@ def flatnonzero(flags: Array) -> Array:
     )  # fmt: skip
     num_positions = int(positions[max_positions]) if num_ranges == 1 else max_positions
     return positions[:num_positions]
+
+
+def select(flags: Array, *arrays: Array) -> list[Array]:
+    """Return the items of each array whose flags are set; all are C-contiguous."""
+    if not is_on_gpu(flags):
+        return [values[flags] for values in arrays]
+    positions = flatnonzero(flags)
+    return [take(values, positions) for values in arrays]
 
 
 def _sum_ranges(values: Array) -> tuple[int, Array]:

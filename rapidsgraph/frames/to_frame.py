@@ -85,7 +85,7 @@ def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> An
     if kind == "cudf":
         cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
         table = plc.Table([cudf.Series(list(categories)).to_pylibcudf()[0]])
-        indices = plc.Column.from_cuda_array_interface(codes.astype(np.int32))
+        indices = plc.Column.from_cuda_array_interface(device.astype(codes, np.int32))
         policy = plc.copying.OutOfBoundsPolicy.DONT_CHECK
         return plc.copying.gather(table, indices, policy).columns()[0]
     if device.is_on_gpu(codes):

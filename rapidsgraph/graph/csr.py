@@ -109,14 +109,15 @@ def transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
     weights = adjacency.weights if adjacency.weights.size else None
     coo = [adjacency.neighbors, row_indices(adjacency), weights]
     if keep is not None:
-        coo = [values if values is None else values[keep] for values in coo]
+        kept = device.select(keep, *coo[:2] if weights is None else coo)
+        coo = [*kept, None] if weights is None else kept
     return from_coo(coo, adjacency.offsets.size - 1, "keep", minor_sorted=True)
 
 
 def symmetrize(upper: Adjacency) -> Adjacency:
     """Return both directions of edges whose neighbor >= row; a self-loop stays one arc."""
     xp, num_rows = device.array_module(upper.neighbors), upper.offsets.size - 1
-    is_proper = upper.neighbors != row_indices(upper)
+    is_proper = mark_proper(upper.neighbors, row_indices(upper))
     has_loops = device.count_nonzero(is_proper) < is_proper.size
     lower = transpose(upper, is_proper if has_loops else None)
     del is_proper
@@ -124,25 +125,45 @@ def symmetrize(upper: Adjacency) -> Adjacency:
     weighted = upper.weights.size > 0
     neighbors = xp.empty(lower.neighbors.size + upper.neighbors.size, xp.int32)
     weights = xp.empty(neighbors.size if weighted else 0, upper.weights.dtype)
+    offsets = xp.empty_like(upper.offsets)
     device.launch(
         "build", "concatenate_rows", size=WARP * num_rows,
         num_rows=num_rows, first_offsets=lower.offsets, first_neighbors=lower.neighbors,
         first_weights=lower.weights, second_offsets=upper.offsets, second_neighbors=upper.neighbors,
-        second_weights=upper.weights, weighted=weighted, neighbors=neighbors, weights=weights,
+        second_weights=upper.weights, weighted=weighted, offsets=offsets, neighbors=neighbors,
+        weights=weights,
     )  # fmt: skip
-    return Adjacency(lower.offsets + upper.offsets, neighbors, weights)
+    return Adjacency(offsets, neighbors, weights)
+
+
+def mark_proper(sources: Array, destinations: Array) -> Array:
+    """Return whether the endpoints of each edge differ, of int32 arrays."""
+    is_proper = device.array_module(sources).empty(sources.size, bool)
+    device.launch(
+        "build", "mark_proper", size=sources.size, num_edges=sources.size,
+        sources=sources, destinations=destinations, is_proper=is_proper,
+    )  # fmt: skip
+    return is_proper
+
+
+def sort_endpoints(sources: Array, destinations: Array) -> list[Array]:
+    """Return the smaller and the larger endpoint of each edge, as new int32 arrays."""
+    low, high = (device.array_module(sources).empty(sources.size, np.int32) for _ in range(2))
+    device.launch(
+        "build", "sort_endpoints", size=sources.size, num_edges=sources.size,
+        sources=sources, destinations=destinations, low=low, high=high,
+    )  # fmt: skip
+    return [low, high]
 
 
 def to_undirected(adjacency: Adjacency) -> Adjacency:
     """Return both directions of every arc once, without self-loops and weights."""
     rows = row_indices(adjacency)
-    xp, num_rows = device.array_module(rows), adjacency.offsets.size - 1
-    is_proper = rows != adjacency.neighbors
-    endpoints = rows[is_proper], adjacency.neighbors[is_proper]
-    del rows, is_proper
-    coo = [xp.minimum(*endpoints), xp.maximum(*endpoints), None]
+    endpoints = device.select(mark_proper(rows, adjacency.neighbors), rows, adjacency.neighbors)
+    del rows
+    coo = [*sort_endpoints(*endpoints), None]
     del endpoints
-    return symmetrize(from_coo(coo, num_rows, "first"))
+    return symmetrize(from_coo(coo, adjacency.offsets.size - 1, "first"))
 
 
 def simplify(
@@ -157,7 +178,7 @@ def simplify(
     if is_merged and not is_loopless:
         is_loopless = is_simple(adjacency)
     if neighbors.size and not (is_merged and is_loopless):
-        keep = row_indices(adjacency) != neighbors
+        keep = mark_proper(row_indices(adjacency), neighbors)
         keep &= _is_first_of_run(adjacency)
         if device.count_nonzero(keep) < keep.size:
             return select_arcs(adjacency, keep)

@@ -428,8 +428,7 @@ def _name_integers(
     count = check_vertex_count(device.count_nonzero(is_present))
     if count == span and low == 0:
         return None, dtype, count, _as_ids(arrays, xp)
-    table = xp.cumsum(is_present, dtype=xp.int32)
-    table -= 1
+    table = device.accumulate(is_present, xp.int32)
     ids = []
     for values in arrays:
         ids.append(xp.empty(values.size, xp.int32))
@@ -438,11 +437,11 @@ def _name_integers(
             num_names=values.size, names=values, min_name=low, table=table, ids=ids[-1],
         )  # fmt: skip
     del table
-    names = xp.flatnonzero(is_present)
+    names = device.flatnonzero(is_present, xp.int64)
     names += low
     return names.astype(dtype, copy=False), dtype, count, ids
 
 
 def _as_ids(arrays: list[Array], xp: ArrayModule) -> list[Array]:
     """Return names that are ids already as contiguous int32 arrays."""
-    return [xp.ascontiguousarray(values.astype(xp.int32, copy=False)) for values in arrays]
+    return [xp.ascontiguousarray(device.astype(values, xp.int32)) for values in arrays]

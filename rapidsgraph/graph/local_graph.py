@@ -29,6 +29,8 @@ from .csr import (
     DefaultMultiEdges,
     MultiEdges,
     from_coo,
+    mark_proper,
+    sort_endpoints,
     sum_by_key,
     symmetrize,
     transpose,
@@ -429,9 +431,11 @@ def build_from_ids(
     """
     num_rows, xp = coo[0].size, labeling.xp
     if self_loops == "drop":
-        is_proper = coo[0] != coo[1]
+        is_proper = mark_proper(*coo[:2])
         if device.count_nonzero(is_proper) < num_rows:
-            coo[:] = [values if values is None else values[is_proper] for values in coo]
+            kept = [values for values in coo if values is not None]
+            coo[: len(kept)] = device.select(is_proper, *kept)
+            del kept
         del is_proper
     num_kept, is_summed = coo[0].size, multi_edges == "sum"
     is_default = isinstance(multi_edges, DefaultMultiEdges)
@@ -439,7 +443,7 @@ def build_from_ids(
         coo[2] = _summable_weights(coo[2], num_kept, xp)
     weighted = coo[2] is not None
     if not directed:
-        coo[:2] = [xp.minimum(*coo[:2]), xp.maximum(*coo[:2])]
+        coo[:2] = sort_endpoints(*coo[:2])
     elif layout == "csc":
         coo[:2] = coo[1::-1]
     adjacency = from_coo(

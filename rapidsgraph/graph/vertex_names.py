@@ -70,9 +70,13 @@ class VertexNames:
     def columns(self, xp: ArrayModule, ids: Array | None = None) -> dict[str, Column]:
         """Return the name columns of `ids`, by default of all vertices in the order of ids."""
         if self.distinct[0] is None:
-            names = xp.arange(self.count, dtype=self.dtype) if ids is None else ids
-            return {self.labels[0]: names.astype(self.dtype, copy=False)}
-        positions, columns = xp.arange(self.count) if ids is None else ids, []
+            if ids is None:
+                return {self.labels[0]: device.arange(self.count, self.dtype, xp)}
+            return {self.labels[0]: device.astype(ids, self.dtype)}
+        if ids is None and len(self.labels) == 1 and isinstance(self.distinct[0], xp.ndarray):
+            return {self.labels[0]: self.distinct[0].copy()}
+        positions = device.arange(self.count, np.int64, xp) if ids is None else ids
+        columns = []
         for distinct, pairs in zip(self.distinct[:0:-1], self.pairs[::-1], strict=True):
             size = len(distinct)
             positions, within = pairs[positions] // size, pairs[positions] % size
@@ -416,7 +420,7 @@ def _find_positions(
 
 def _take(part: Column, positions: Array, xp: ArrayModule) -> Column:
     if isinstance(part, xp.ndarray):
-        return part[positions]
+        return device.take(part, positions)
     return part.take(positions).reset_index(drop=True)
 
 

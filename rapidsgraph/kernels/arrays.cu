@@ -1,5 +1,5 @@
-// Operations of arrays. CuPy has them, but compiles each one for each type, with its headers, on its
-// first use, which takes several times as long as a kernel without headers.
+// Operations of arrays. CuPy has them, but compiles each one for each type, with its headers, on
+// its first use, which takes several times as long as a kernel without headers.
 //
 // sum_ranges, accumulate and list_nonzero divide values into ranges of equal size, a block each.
 // The second pass begins with the sum over the ranges before its own.
@@ -58,8 +58,7 @@ extern "C" __global__ void fill_range(long long num_values, value_t *values) {
 }
 
 // new_values[i] = values[i] of another type.
-extern "C" __global__ void convert(long long num_values, const value_t *values,
-                                   new_t *new_values) {
+extern "C" __global__ void convert(long long num_values, const value_t *values, new_t *new_values) {
   STRIDE(i, num_values) new_values[i] = (new_t)values[i];
 }
 

@@ -40,6 +40,22 @@ extern "C" __global__ void translate(long long num_names, const name_t *names, l
   STRIDE(i, num_names) ids[i] = table[names[i] - min_name];
 }
 
+// is_proper[i] = edge i is not a self-loop.
+extern "C" __global__ void mark_proper(long long num_edges, const int *sources,
+                                       const int *destinations, bool *is_proper) {
+  STRIDE(i, num_edges) is_proper[i] = sources[i] != destinations[i];
+}
+
+// low[i], high[i] = the endpoints of edge i in ascending order.
+extern "C" __global__ void sort_endpoints(long long num_edges, const int *sources,
+                                          const int *destinations, int *low, int *high) {
+  STRIDE(i, num_edges) {
+    const int source = sources[i], destination = destinations[i];
+    low[i] = min(source, destination);
+    high[i] = max(source, destination);
+  }
+}
+
 // packed[i] = major[i] << 32 | minor[i], which sorts pairs by (major, minor).
 extern "C" __global__ void pack_pairs(long long num_pairs, const int *major, const int *minor,
                                       long long *packed) {
@@ -116,13 +132,17 @@ extern "C" __global__ void expand_rows(long long num_rows, const long long *offs
     for (long long i = offsets[row] + lane; i < offsets[row + 1]; i += WARP) rows[i] = row;
 }
 
-// Row by row the first list and then the second; offsets are the sum of the two.
-extern "C" __global__ void concatenate_rows(
-    long long num_rows, const long long *first_offsets, const int *first_neighbors,
-    const weight_t *first_weights, const long long *second_offsets, const int *second_neighbors,
-    const weight_t *second_weights, long long weighted, int *neighbors, weight_t *weights) {
+// Row by row the first list and then the second; offsets become the sum of the two.
+extern "C" __global__ void concatenate_rows(long long num_rows, const long long *first_offsets,
+                                            const int *first_neighbors,
+                                            const weight_t *first_weights,
+                                            const long long *second_offsets,
+                                            const int *second_neighbors,
+                                            const weight_t *second_weights, long long weighted,
+                                            long long *offsets, int *neighbors, weight_t *weights) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
+  STRIDE(row, num_rows + 1) offsets[row] = first_offsets[row] + second_offsets[row];
   for (long long row = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; row < num_rows;
        row += warps) {
     for (long long i = first_offsets[row] + lane; i < first_offsets[row + 1]; i += WARP) {

@@ -25,6 +25,15 @@ def translate(num_names, names, min_name, table, ids):
         ids[i] = table[np.uint64(names[i] - min_name)]
 
 
+def mark_proper(num_edges, sources, destinations, is_proper):
+    np.not_equal(sources, destinations, out=is_proper)
+
+
+def sort_endpoints(num_edges, sources, destinations, low, high):
+    np.minimum(sources, destinations, out=low)
+    np.maximum(sources, destinations, out=high)
+
+
 def pack_pairs(num_pairs, major, minor, packed):
     np.left_shift(major, 32, out=packed, dtype=np.int64)
     packed |= minor
@@ -87,12 +96,15 @@ def concatenate_rows(
     second_neighbors,
     second_weights,
     weighted,
+    offsets,
     neighbors,
     weights,
 ):
+    offsets[num_rows] = first_offsets[num_rows] + second_offsets[num_rows]
     for row_ in prange(num_rows):
         row = np.int64(row_)
         shift = second_offsets[row]
+        offsets[row] = first_offsets[row] + shift
         for i in range(first_offsets[row], first_offsets[row + 1]):
             neighbors[i + shift] = first_neighbors[i]
             if weighted:
