@@ -66,23 +66,29 @@ class _ReversedGraph:
 def find_by_coloring(graph: Any) -> Array | None:
     """Return what `find_strong_roots` returns, or None if colors have not settled in time."""
     xp, num_vertices, csr, csc = graph.xp, graph.num_vertices, graph.csr, graph.csc
-    roots = xp.full(num_vertices, NO_VERTEX, xp.int32)
-    active = _trim(xp.arange(num_vertices, dtype=xp.int32), csr, csc, roots)
+    roots = device.full(num_vertices, NO_VERTEX, xp.int32, xp)
+    active = _trim(device.arange(num_vertices, xp.int32, xp), csr, csc, roots)
     if not active.size:
         return roots
-    degrees = xp.diff(csr.offsets)[active].astype(xp.float64)
-    degrees *= xp.diff(csc.offsets)[active]
-    pivot = active[degrees.argmax()].reshape(1)
-    is_member = run_bfs(graph, pivot, predecessors=False).distances >= 0
+    pivot = _vertex_of_many_neighbors(active, csr, csc)
     reverse = _ReversedGraph(xp, num_vertices, graph.num_arcs, csc, csr)
-    is_member &= run_bfs(reverse, pivot, predecessors=False).distances >= 0
-    members = xp.flatnonzero(is_member)
-    roots[members] = members[0]
+    arguments: dict[str, Any] = {
+        "size": num_vertices, "num_vertices": num_vertices,
+        "distances": run_bfs(graph, pivot, predecessors=False).distances,
+        "in_distances": run_bfs(reverse, pivot, predecessors=False).distances,
+        "smallest": device.full(1, NO_VERTEX, xp.int32, xp),
+    }  # fmt: skip
+    device.launch("coloring", "find_smallest", **arguments)
+    device.launch("coloring", "join_reached", roots=roots, **arguments)
+    del arguments
     active = _select_active(active, roots)
     colors = xp.empty(num_vertices, xp.int32)
     while active.size:
         active = _trim(active, csr, csc, roots)
-        colors[active] = active
+        device.launch(
+            "coloring", "reset_colors", size=active.size,
+            num_active=active.size, active=active, colors=colors,
+        )  # fmt: skip
         arguments = {
             "num_active": active.size, "active": active, "offsets": csr.offsets,
             "neighbors": csr.neighbors, "roots": roots, "colors": colors,
@@ -110,7 +116,22 @@ def _trim(active: Array, csr: Adjacency, csc: Adjacency, roots: Array) -> Array:
 
 
 def _select_active(active: Array, roots: Array) -> Array:
-    return active[roots[active] == NO_VERTEX]
+    is_active = device.array_module(active).empty(active.size, bool)
+    device.launch(
+        "coloring", "mark_active", size=active.size,
+        num_active=active.size, active=active, roots=roots, is_active=is_active,
+    )  # fmt: skip
+    return device.select(is_active, active)[0]
+
+
+def _vertex_of_many_neighbors(active: Array, csr: Adjacency, csc: Adjacency) -> Array:
+    """Return the vertex with the largest product of out-degree and in-degree: shape (1,)."""
+    products = device.array_module(active).empty(active.size, np.float64)
+    device.launch(
+        "coloring", "multiply_degrees", size=active.size, num_active=active.size, active=active,
+        offsets=csr.offsets, in_offsets=csc.offsets, products=products,
+    )  # fmt: skip
+    return device.take(active, products.argmax().reshape(1))
 
 
 def _repeat(entry: str, arguments: dict[str, Any]) -> bool:

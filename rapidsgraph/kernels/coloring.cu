@@ -3,7 +3,7 @@
 // roots[v] is the smallest vertex of the component of v, or NO_VERTEX while v is active, that is,
 // its component is unknown. active lists vertices that include all active ones.
 //
-// Entries: trim, lower_colors, join_roots. The caller repeats each until nothing changes.
+// The caller repeats trim, lower_colors and join_roots until nothing changes.
 //
 // References: W. McLendon III, B. Hendrickson, S. J. Plimpton, L. Rauchwerger, "Finding strongly
 // connected components in distributed graphs", J. Parallel Distrib. Comput. 65(8), 2005.
@@ -84,4 +84,41 @@ extern "C" __global__ void join_roots(long long num_active, const int *active,
       *has_changed = 1;
     }
   });
+}
+
+// is_active[i] = active[i] is active.
+extern "C" __global__ void mark_active(long long num_active, const int *active, const int *roots,
+                                       bool *is_active) {
+  STRIDE(i, num_active) is_active[i] = roots[active[i]] == NO_VERTEX;
+}
+
+// products[i] = out-degree times in-degree of active[i].
+extern "C" __global__ void multiply_degrees(long long num_active, const int *active,
+                                            const long long *offsets, const long long *in_offsets,
+                                            double *products) {
+  STRIDE(i, num_active) {
+    const int vertex = active[i];
+    products[i] = (double)(offsets[vertex + 1] - offsets[vertex]) *
+                  (double)(in_offsets[vertex + 1] - in_offsets[vertex]);
+  }
+}
+
+// smallest[0] becomes the smallest vertex that both searches have reached.
+extern "C" __global__ void find_smallest(long long num_vertices, const int *distances,
+                                         const int *in_distances, int *smallest) {
+  STRIDE(vertex, num_vertices)
+  if (distances[vertex] >= 0 && in_distances[vertex] >= 0 && vertex < __ldcg(smallest))
+    atomicMin(smallest, (int)vertex);
+}
+
+// The root of the vertices that both searches have reached is the smallest one.
+extern "C" __global__ void join_reached(long long num_vertices, const int *distances,
+                                        const int *in_distances, const int *smallest, int *roots) {
+  STRIDE(vertex, num_vertices)
+  if (distances[vertex] >= 0 && in_distances[vertex] >= 0) roots[vertex] = smallest[0];
+}
+
+// Every active vertex gets its own color.
+extern "C" __global__ void reset_colors(long long num_active, const int *active, int *colors) {
+  STRIDE(i, num_active) colors[active[i]] = active[i];
 }

@@ -58,3 +58,24 @@ def join_roots(num_active, active, offsets, neighbors, colors, roots, has_change
         if is_member:
             roots[vertex] = color
             has_changed[0] = 1
+
+
+def mark_active(num_active, active, roots, is_active):
+    np.equal(roots[active], NO_VERTEX, out=is_active)
+
+
+def multiply_degrees(num_active, active, offsets, in_offsets, products):
+    products[:] = np.diff(offsets)[active]
+    products *= np.diff(in_offsets)[active]
+
+
+def find_smallest(num_vertices, distances, in_distances, smallest):
+    smallest[0] = np.flatnonzero((distances >= 0) & (in_distances >= 0))[0]
+
+
+def join_reached(num_vertices, distances, in_distances, smallest, roots):
+    roots[(distances >= 0) & (in_distances >= 0)] = smallest[0]
+
+
+def reset_colors(num_active, active, colors):
+    colors[active] = active
