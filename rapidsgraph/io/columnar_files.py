@@ -29,6 +29,15 @@ def id_type_of(schema: Any, *names: str) -> str:
     return "integer" if all(map(types.is_integer, dtypes)) else "string"
 
 
+def _number_columns(schema: Any, names: Sequence[str]) -> list[str]:
+    from pyarrow import types
+
+    dtypes = {name: schema.field(name).type for name in names}
+    return [
+        name for name in names if is_plain_number(dtypes[name]) or types.is_decimal(dtypes[name])
+    ]
+
+
 @contextlib.contextmanager
 def file_errors(file: InputFile) -> Iterator[None]:
     """Convert the errors of readers as `read_errors`, with the name of a file for its path."""
@@ -113,6 +122,10 @@ class Parquet:
     def has_numbers(self, names: Iterable[str]) -> bool:
         """Return whether the columns hold integers or floating-point numbers."""
         return all(is_plain_number(self.schema.field(name).type) for name in names)
+
+    def number_columns(self, names: Sequence[str]) -> list[str]:
+        """Return those of some columns whose type is one of numbers, decimals included."""
+        return _number_columns(self.schema, names)
 
     def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
         """Return the number of rows, the type of ids and their range if it is recorded."""
@@ -220,6 +233,10 @@ class Arrow:
         for reader in self._readers:
             for batch in reader.record_batches(columns, limit):
                 yield batch if batch.schema == schema else batch.cast(schema)
+
+    def number_columns(self, names: Sequence[str]) -> list[str]:
+        """Return those of some columns whose type is one of numbers, decimals included."""
+        return _number_columns(self.schema, names)
 
     def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
         """Return the number of rows and the type of ids; the range of ids is not recorded."""

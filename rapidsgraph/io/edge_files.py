@@ -42,12 +42,13 @@ from .tables import (
     POSITIONAL,
     EdgeMetadata,
     check_table,
+    find_weight_candidates,
     read_errors,
     select_columns,
+    warn_about_candidates,
     weight_errors,
 )
 from .text_files import Text
-from .weight_candidates import find_weight_candidates, warn_about_candidates
 
 logger = logging.getLogger(__name__)
 

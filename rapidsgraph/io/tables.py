@@ -1,4 +1,4 @@
-"""Errors and the selection of columns, for the readers of all formats."""
+"""Errors, the selection of columns and the search for weights, for the readers of all formats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .. import frames
 from ..atomic import is_no_space
-from ..errors import GraphError, MissingColumnError
+from ..errors import GraphError, MissingColumnError, WeightWarning, warn
 from ..validation import DEFAULT_WEIGHT, FILE_WEIGHT_HINT, as_list, choose_weight
 from .formats import FORMATS, split_endings
 
@@ -96,12 +96,16 @@ def damaged_error(path: str | Path, reason: object) -> GraphError:
 
 
 class Table(Protocol):
-    """What `check_table` needs of a reader: Parquet, Arrow or Text."""
+    """What this module needs of a reader: Parquet, Arrow or Text."""
 
     files: Any
+    names: list[str]
 
     def locate_row(self, row: int) -> tuple[str | Path, int]:
         """Return the name of the file that has a row, and the row's number there."""
+
+    def number_columns(self, names: Sequence[str]) -> list[str]:
+        """Return those of some columns that hold numbers, by the schema or the first rows."""
 
 
 class ColumnSelection(NamedTuple):
@@ -182,6 +186,29 @@ def select_columns(
         )
     is_renamed = not any(isinstance(value, list | tuple) for value in (source, destination))
     return ColumnSelection(sources, destinations, weights, is_renamed)
+
+
+def find_weight_candidates(file: Table, columns: ColumnSelection) -> list[str]:
+    """Return the columns of numbers that may be weights, the likeliest first.
+
+    There are none if weights are read.
+    """
+    others = [name for name in file.names if name not in columns.ids]
+    others = [name for name in others if others.count(name) == 1]
+    if columns.weights or not others:
+        return []
+    return frames.sort_weight_candidates(file.number_columns(others))
+
+
+def warn_about_candidates(name: str, candidates: list[str]) -> None:
+    """Warn that no weights are read from the input `name`, which has columns of numbers."""
+    if candidates:
+        warn(
+            f"{name}: no weights are read, as there is no column 'weight'; columns of numbers: "
+            f"{frames.list_weight_candidates(candidates)}; weight={candidates[0]!r} reads one of "
+            "them, weight=None none",
+            WeightWarning,
+        )
 
 
 def _check_delimiter(column_names: Sequence[str], path: str | Path) -> None:

@@ -38,6 +38,7 @@ from .text_stream import (
     strip_line,
 )
 
+CHECKED_ROWS = 100  # whose fields tell whether a column holds numbers
 INTEGER = re.compile(r"\s*-?[0-9]+\s*")
 
 
@@ -271,6 +272,17 @@ class Text:
         for _, fields in itertools.islice(self.rows(), self.header_rows, None):
             return [fields[self.names.index(name)] for name in columns]
         return None
+
+    def number_columns(self, names: Sequence[str]) -> list[str]:
+        """Return those of some columns that hold numbers in all of the first rows."""
+        places = {name: self.names.index(name) for name in names}
+        rows = itertools.islice(self.rows(), self.header_rows, self.header_rows + CHECKED_ROWS)
+        first = [fields for _, fields in rows]
+        return [
+            name
+            for name, place in places.items()
+            if first and all(len(row) > place and is_number(row[place]) for row in first)
+        ]
 
     def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
         """Return the number of lines and the type of the first ids."""

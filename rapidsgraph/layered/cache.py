@@ -22,8 +22,7 @@ from ..graph.local_graph import check_policies
 from ..io.edge_files import choose_weight_column, list_weight_candidates
 from ..io.formats import Format
 from ..io.inputs import Input, InputFiles, display_name, is_local, open_input
-from ..io.tables import read_errors
-from ..io.weight_candidates import warn_about_candidates
+from ..io.tables import read_errors, warn_about_candidates
 from ..progress import Progress, reporter
 from ..validation import (
     DEFAULT_WEIGHT,

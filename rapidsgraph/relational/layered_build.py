@@ -38,16 +38,19 @@ from ..layered.store_writer import StoreContents, StoreWriter, create_store, wri
 from ..progress import Progress, Report, reporter
 from ..validation import DEFAULT_WEIGHT, check_choice, check_path, check_vertex_count
 from . import layering
-from .column_files import describe_column, resize, write_column, write_ids
 from .dask_table import MAX_TASK_SHUFFLE
 from .frame_graph import FrameGraph, as_frame_graph
 from .layered_tasks import (
     choose_weight_dtype,
     compact_edges,
+    describe_column,
     extend_ranges,
     get_table,
     group_ranges,
     pack_partitions,
+    resize,
+    write_column,
+    write_ids,
     write_words,
 )
 from .table import Table
