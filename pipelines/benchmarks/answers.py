@@ -6,7 +6,6 @@ with "wrong: ", which becomes the ``check`` of a record.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,26 +16,13 @@ from rapidsgraph.frames import Frame
 
 EPSILON, MU = 0.5, 4  # of SCAN: GPUSCAN's mu of 3, which does not count the vertex itself
 PRECISIONS = {"double": np.float64, "single": np.float32}
-SIMILARITY_TOLERANCE = {"double": 1e-12, "single": 1e-6}
 PAGERANK_TOLERANCE = 1e-9  # relative, of values that must agree apart from rounding
-
-
-class WrongAnswerError(Exception):
-    """An answer, or the reference that answers are compared with, is wrong."""
 
 
 def to_host(values: Any) -> np.ndarray:
     """Return an array or a Series of either device as a NumPy array."""
     values = getattr(values, "values", values)
     return values.get() if hasattr(values, "get") else np.asarray(values)
-
-
-def column_array(frame: Frame, name: str) -> Array:
-    """Return a column of a result as an array, with -1 for a null cluster."""
-    values = frame[name]
-    if name == "cluster" and hasattr(values, "fillna"):
-        values = values.fillna(-1).astype("int64")
-    return getattr(values, "values", values)
 
 
 def result_arrays(answer: Frame, xp: Any) -> dict[str, Array]:
@@ -56,13 +42,9 @@ def compare_results(answer: Frame, reference: Frame, xp: Any) -> str | None:
     if list(values) != list(expected):
         return f"wrong: columns {', '.join(values)}"
     for name, truth in expected.items():
-        if values[name].shape != truth.shape:
-            return f"wrong: {values[name].size} rows for {truth.size} vertices"
-        is_equal = values[name] == truth
-        if name == "pagerank":
-            is_equal = xp.abs(values[name] - truth) <= PAGERANK_TOLERANCE * truth
-        if num_wrong := int((~is_equal).sum()):
-            return f"wrong: {num_wrong} values of {name}"
+        tolerance = PAGERANK_TOLERANCE if name == "pagerank" else 0
+        if problem := compare_values(values[name], truth, tolerance, f"values of {name}"):
+            return problem
     return None
 
 
@@ -79,12 +61,12 @@ def compare_pagerank(
 
 
 def compare_components(labels: Array, reference: Array, xp: Any) -> str | None:
-    """Compare two partitions of the vertices, whatever their labels are."""
-    ids = xp.unique(labels, return_inverse=True)[1].astype(np.int64)
-    pairs = ids * (int(reference.max()) + 1) + reference
-    counts = [int(xp.unique(values).size) for values in (ids, reference, pairs)]
+    """Compare two partitions, whatever their labels are."""
+    ids, known = (xp.unique(each, return_inverse=True)[1] for each in (labels, reference))
+    pairs = ids.astype(np.int64) * (known.size + 1) + known
+    counts = [int(xp.unique(values).size) for values in (ids, known, pairs)]
     if len(set(counts)) > 1:
-        return f"wrong: {counts[0]} components, {counts[1]} verified, {counts[2]} overlaps"
+        return f"wrong: {counts[0]} groups, {counts[1]} verified, {counts[2]} overlaps"
     return None
 
 
@@ -92,59 +74,34 @@ def compare_values(values: Array, reference: Array, tolerance: float, what: str)
     """Compare values relative to the reference; infinity is a value."""
     if values.shape != reference.shape:
         return f"wrong: {values.size} {what} for {reference.size}"
-    is_equal = values == reference
     with np.errstate(invalid="ignore"):  # infinity minus infinity
-        difference = abs(values - reference)
-        is_equal |= difference <= tolerance * abs(reference)
-    num_wrong = int((~is_equal).sum())
+        is_equal = abs(values - reference) <= tolerance * abs(reference)
+    num_wrong = int((~(is_equal | (values == reference))).sum())
     return f"wrong: {num_wrong} of {reference.size} {what}" if num_wrong else None
 
 
-def clusters_and_cores(answer: Frame) -> tuple[Array, Array]:
+def clusters_and_cores(answer: Frame) -> tuple[np.ndarray, np.ndarray]:
     """Return (cluster or -1, whether it is a core) of the vertices in the order of their ids."""
-    roles = answer["role"]
-    is_core = roles == (CORE if roles.dtype == np.int8 else ROLES[CORE])
-    return column_array(answer, "cluster"), getattr(is_core, "values", is_core)
-
-
-def is_same_clustering(one: Frame, other: Frame) -> bool:
-    """Return whether two results of scan are equal row by row."""
-    if len(one["vertex"]) != len(other["vertex"]):
-        return False
-    pairs = [(column_array(one, name), column_array(other, name)) for name in ("vertex", "cluster")]
-    return all(bool((a == b).all()) for a, b in [*pairs, (one["role"], other["role"])])
+    clusters, roles = answer["cluster"], answer["role"]
+    if hasattr(clusters, "fillna"):
+        clusters = clusters.fillna(-1).astype("int64")
+    return to_host(clusters), to_host(roles == (CORE if roles.dtype == np.int8 else ROLES[CORE]))
 
 
 def compare_clusters(
-    clusters: Array, is_core: Array, serial_clusters: np.ndarray, serial_roles: np.ndarray
+    clusters: np.ndarray, is_core: np.ndarray, reference: np.ndarray, reference_cores: np.ndarray
 ) -> str | None:
-    """Compare the clusters of the serial loop with verified ones.
+    """Compare clusterings: the same cores and members, and cores grouped alike.
 
-    Cores and members must be the same, and cores must be grouped alike. A border that is similar to
-    cores of several clusters may be in any of these: the serial loop takes the first.
+    A border that is similar to cores of several clusters may be in any of these.
     """
-    clusters, is_core = (a.get() if hasattr(a, "get") else a for a in (clusters, is_core))
-    if num_wrong := int(((serial_roles == CORE) != is_core).sum()):
-        return f"wrong: {num_wrong} vertices differ from the verified answer in being cores"
-    if num_wrong := int(((serial_clusters >= 0) != (clusters >= 0)).sum()):
-        return f"wrong: {num_wrong} vertices differ from the verified answer in being clustered"
-    pairs = np.stack([clusters[is_core], serial_clusters[is_core]])
-    counts = [np.unique(row).size for row in pairs] + [np.unique(pairs, axis=1).shape[1]]
-    if len(set(counts)) > 1:
-        return (
-            f"wrong: {counts[1]} clusters, {counts[0]} in the verified answer, {counts[2]} overlaps"
-        )
-    return None
-
-
-def is_equal(values: Array, others: Array) -> bool:
-    """Return whether two arrays have the same shape and values."""
-    return values.shape == others.shape and bool((values == others).all())
-
-
-def exact_ratio(epsilon: float) -> tuple[int, int]:
-    """Return epsilon as the fraction that its decimal representation denotes."""
-    return Fraction(repr(epsilon)).as_integer_ratio()
+    for what, one, other in (
+        ("cores", is_core, reference_cores),
+        ("members", clusters >= 0, reference >= 0),
+    ):
+        if num_wrong := int((one != other).sum()):
+            return f"wrong: {num_wrong} vertices differ from the verified answer in being {what}"
+    return compare_components(clusters[is_core], reference[is_core], np)
 
 
 def jaccard(triangles: Array, degrees: Array, other_degrees: Array) -> Array:

@@ -143,7 +143,7 @@ def measure_task(
     jobs: dict[Any, Any] = {("run", count): partial(ms, count) for count in counts}
     if live is not None:
         jobs |= {("one", count): partial(live.ms, task, count) for count in counts}
-    measured = timing.rounds(jobs, run.rounds, 60, run.clock)
+    measured = timing.rounds(jobs, run.rounds, 60)
     own = {count: measured["run", count] for count in counts}
     one = {count: measured.get(("one", count)) or times[task, count] for count in counts}
     row["run_ms"], row["memory_ms"] = timing.summary(own[LONG]), timing.summary(one[LONG])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.benchmarks import memory, records, tables, timing
-from pipelines.benchmarks.adapters import Entry, find_entries
+from pipelines.benchmarks import memory, records, timing
+from pipelines.benchmarks.adapters import FEW, MANY, Entry, find_entries
 from pipelines.benchmarks.graphs import GraphUnavailableError, Workload, load
 from pipelines.benchmarks.records import Record
-from pipelines.benchmarks.tasks import Task, pagerank_after
+from pipelines.benchmarks.tasks import Task
 from rapidsgraph import device
 
 EXIT_WRONG_ANSWER = 3  # exit status if an answer of ours is wrong or failed, and all else went well
 LONG_MS = 3000  # a run that takes longer is not repeated
-CHECKED_ITERATIONS = 3  # compared too, because fewer iterations than requested would look fast
+MAX_VERIFIED_ROWS = 3 * 10**8  # of graphs that leave memory for references
 
 Job = Callable[[], float]  # returns milliseconds
 
@@ -33,11 +31,9 @@ class Effort:
 
     rounds: int = 7
     budget: float = 3.0
-    iteration_time: float = 0.1  # of the iterations of one timing
-    max_iterations: int = 1000
 
 
-QUICK = Effort(rounds=2, budget=0.02, iteration_time=0.0, max_iterations=20)
+QUICK = Effort(rounds=2, budget=0.02)
 
 
 def parse_options(
@@ -54,12 +50,11 @@ def parse_options(
     parser.add_argument("--quick", action="store_true", help="tiny graphs, a smoke test")
     parser.add_argument("--output", type=Path, help="records (FILE.jsonl, FILE.md beside)")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of the real graphs")
-    parser.add_argument("--patience", type=float, default=0.0, metavar="SECONDS",
-                        help="for repeating runs that other processes disturbed")  # fmt: skip
-    parser.add_argument("--fetch", action="store_true", help="download missing graphs of SNAP")
     if add_options:
         add_options(parser)
     options = parser.parse_args(arguments)
+    if options.device != "cpu":
+        memory.import_gpu_libraries()
     problem = None if options.device == "cpu" else device.gpu_problem()
     if options.device == "gpu" and problem:
         parser.error(f"--device gpu: {problem}")
@@ -80,16 +75,16 @@ class Session:
         self.options, self.effort, self.notes = options, options.effort, list[str]()
         self.xp: Any = np
         if options.on_gpu:
-            self.xp = device.import_cupy()
             settings["allocator"], note = memory.use_rmm_pool()
+            self.xp = device.import_cupy()
             self.notes += [note] if note else []
         self.allocator: str | None = settings.get("allocator")
-        self.clock = timing.Clock(self.xp, options.patience)
+        self.clock = timing.Clock(self.xp)
+        self.copy_rate: float | None = None  # bytes per second, for rooflines
         if options.quick:
             settings["quick"] = "tiny graphs and few repeats: no figures to go by"
         self.start = records.run_record(benchmark, **settings)
         self.rows: list[Record] = []
-        self._cpu_times, self._start_time = timing.cpu_seconds(), time.perf_counter()
 
     @property
     def on_gpu(self) -> bool:
@@ -99,7 +94,7 @@ class Session:
         """Yield workloads by name; unavailable ones become notes."""
         for name in names:
             try:
-                yield load(name, self.xp, self.options.data, fetch=self.options.fetch)
+                yield load(name, self.xp, self.options.data)
             except GraphUnavailableError as error:
                 self.notes.append(str(error))
 
@@ -109,8 +104,8 @@ class Session:
 
     def measure_copy_rate(self) -> None:
         """Measure the copy rate of this machine, for rooflines and the first record."""
-        rate = timing.copy_rate(self.clock, 1 << (22 if self.options.quick else 28))
-        self.start["copy_gb_per_s"] = float(f"{rate / 1e9:.3g}")
+        self.copy_rate = self.clock.copy_rate(1 << (22 if self.options.quick else 28))
+        self.start["copy_gb_per_s"] = float(f"{self.copy_rate / 1e9:.3g}")
 
     def attempt(self, name: str, measure: Callable[[], Iterable[Record]]) -> None:
         """Add the records that a function yields; its failure becomes a note. Save them."""
@@ -124,10 +119,6 @@ class Session:
     def records(self) -> list[Record]:
         """All records so far; versions are those of the modules imported by now."""
         start = self.start | {"machine": records.machine(), "versions": records.versions()}
-        elapsed = (time.perf_counter() - self._start_time) * timing.cores()
-        start["others"] = round(timing.other_cpu_seconds(self._cpu_times) / elapsed, 3)
-        if self.options.patience > 0:
-            start["patience_left"] = round(self.clock.patience, 1)
         notes = [{"table": "note", "note": text} for text in dict.fromkeys(self.notes)]
         return [start, *self.rows, *notes]
 
@@ -138,11 +129,9 @@ class Session:
 
     def finish(self) -> list[Record]:
         """Save, print the tables, and return the records."""
-        rows = self.records
-        if self.options.output:
-            records.write(self.options.output, rows)
-        print(tables.markdown(rows, rows[0]["benchmark"]))
-        return rows
+        self.save()
+        print(records.markdown(self.records, self.start["benchmark"]))
+        return self.records
 
 
 def try_call(row: Record, function: Callable[[], Any]) -> Any:
@@ -159,10 +148,10 @@ def failures(rows: Iterable[Record]) -> Iterator[tuple[str, bool]]:
     for row in rows:
         if row.get("table") == "note" and ": failed: " in row["note"]:
             yield row["note"], True  # of a reference, which is ours
-        elif row.get("check", "ok") not in ("ok", "not compared"):
+        elif row.get("check", "ok") not in ("ok", "not compared", "not verified"):
             about = [row.get(key) for key in ("table", "graph", "library", "implementation")]
             line = f"{' '.join(str(value) for value in about if value)}: {row['check']}"
-            yield line, row.get("library", "rapidsgraph") == "rapidsgraph"
+            yield line, row.get("library", "rapidsgraph") in ("rapidsgraph", "serial")
 
 
 def exit_status(rows: Iterable[Record]) -> int:
@@ -185,7 +174,7 @@ def take_turns(
     """
     rows = [(row, try_call(row, partial(prepare, row))) for row, prepare in contenders]
     jobs = {number: job for number, (_, job) in enumerate(rows) if job}
-    times = timing.rounds(jobs, session.effort.rounds, session.effort.budget, session.clock)
+    times = timing.rounds(jobs, session.effort.rounds, session.effort.budget)
     for number, values in times.items():
         rows[number][0][time] = timing.summary(values)
     return [(row, times.get(number, [])) for number, (row, _) in enumerate(rows)]
@@ -204,16 +193,24 @@ def checked(
 
 
 def measure(
-    task: Task, case: Workload, session: Session, names: list[str] | None = None
+    task: Task,
+    case: Workload,
+    session: Session,
+    names: list[str] | None = None,
+    without: Sequence[str] = (),
 ) -> list[Record]:
     """Return a record of each entry of a task: checked, then timed in turns.
 
-    A wrong answer, or a failure, has no time. `names` are the libraries to run, by default all.
+    A wrong answer, or a failure, has no time. `names` are the libraries to run, by default all,
+    and `without` are implementations to leave out.
     """
-    reference, facts = task.reference(case)
+    is_verified = case.rows <= MAX_VERIFIED_ROWS
+    reference, facts = task.reference(case) if is_verified else (None, {})
     entries, contenders = [], []
     for entry in find_entries(task.name, session.on_gpu, names or session.options.libraries):
-        if reason := entry.skip and entry.skip(case):
+        if entry.implementation in without:
+            continue
+        if reason := entry.skip(case):
             about = f"{case.name}, {task.name}: {entry.library}'s {entry.implementation}"
             session.notes.append(f"{about} is left out, {reason}")
             continue
@@ -221,66 +218,36 @@ def measure(
         contenders.append((row, partial(prepare_entry, task, case, entry, reference, session)))
         entries.append(entry)
     measured = take_turns(contenders, session, task.time)
-    own = {
-        entry.outputs: (values, row)
-        for entry, (row, values) in reversed(list(zip(entries, measured, strict=True)))
-        if entry.library == "rapidsgraph" and values  # the first of several counts
-    }
+    own: dict[Any, list[float]] = {}  # the first of several methods counts
     for entry, (row, values) in zip(entries, measured, strict=True):
-        ours = own.get(entry.outputs) or own.get(("double", *entry.outputs[1:]), ([], {}))
-        if "solve_ms" in row and not values and ours[0]:  # it counts no iterations
-            whole = [each["solve_ms"]["median"] for each in (row, ours[1])]
-            row["ratio"] = timing.paired_ratio(whole[:1], whole[1:])
-        elif values:
-            row["ratio"] = timing.paired_ratio(values, ours[0])
-        if entry.library == "rapidsgraph" and task.num_bytes and values and session.clock.rate:
-            floor = task.num_bytes(case, reference, entry) / session.clock.rate * 1e3
-            row["floor_ms"] = float(f"{floor:.4g}")
+        if entry.library == "rapidsgraph" and values:
+            own.setdefault(entry.outputs, values)
+            if session.copy_rate and is_verified:
+                floor = task.num_bytes(case, reference, entry) / session.copy_rate * 1e3
+                row["floor_ms"] = float(f"{floor:.4g}")
+    for entry, (row, values) in zip(entries, measured, strict=True):
+        ours = own.get(entry.outputs) or own.get(("double", *entry.outputs[1:]), [])
+        if values:
+            row["ratio"] = timing.paired_ratio(values, ours)
     return [row for row, _ in measured]
 
 
 def prepare_entry(
     task: Task, case: Workload, entry: Entry, reference: Any, session: Session, row: Record
 ) -> Job | None:
-    """Check an entry, time its first calls if it is ours, and return the job that times it."""
-    case.last_shared = None
-    run, convert = entry.prepare(case)
-    if case.last_shared in case.build_ms:
-        row["build_ms"] = timing.summary([case.build_ms[case.last_shared]])
+    """Check an entry, and return the job that times it: of PageRank, an iteration."""
+    run = entry.prepare(case)
 
-    def check(answer: Any, expected: Any = reference) -> str | None:
-        if not entry.is_compared:
-            return "not compared"
-        return task.compare(convert(answer), expected, entry, case)
+    def check(answer: Any) -> str | None:
+        if reference is None:
+            return "not verified"
+        return task.compare(entry.convert(answer, case), reference, entry, case)
 
-    job = checked(run, check, session, row)
-    if job is not None and entry.call is not None:
-        add_first_calls(case, entry.call, row, session)
-    if job is None or task.time != "iteration_ms":
-        return job
-    clock, effort = session.clock, session.effort
-    row["solve_ms"] = timing.summary(clock.repeated(run, 3, effort.budget / 8))
-    if "iterations" not in inspect.signature(run).parameters:
-        return None
-    limit = min(getattr(run, "max_iterations", 1000), effort.max_iterations)
-    if entry.is_compared and not hasattr(run, "max_iterations"):
-        problem = check(run(CHECKED_ITERATIONS), pagerank_after(case, CHECKED_ITERATIONS))
-        if problem:
-            row["check"] = f"{problem} after {CHECKED_ITERATIONS} iterations"
-            return None
-    short, long = timing.plan_iterations(clock, run, effort.iteration_time, limit)
-    row["iterations"] = [short, long]
-    return partial(timing.per_iteration, clock, run, short, long)
-
-
-def add_first_calls(
-    case: Workload, call: Callable[[Any, Workload], Any], row: Record, session: Session
-) -> None:
-    """Time a call on a new graph, and with the build."""
-    graph, clock = case.build(), session.clock
-    row["first_ms"] = timing.summary([clock.ms(partial(call, graph, case))])
-    whole = clock.repeated(lambda: call(case.build(), case), 3, session.effort.budget / 8)
-    row["frame_ms"] = timing.summary(whole)
+    if task.time != "iteration_ms":
+        return checked(run, check, session, row)
+    long = checked(partial(run, MANY), check, session, row)
+    short = partial(session.clock.ms, partial(run, FEW))
+    return long and (lambda: (long() - short()) / (MANY - FEW))
 
 
 def run_task(task: Task, workload: Workload, session: Session) -> None:
@@ -294,13 +261,8 @@ def warm_up(tasks: Iterable[Task], session: Session) -> None:
     for name in ("rmat8", "rmat8u"):
         workload = load(name, session.xp)
         for task in tasks:
-            entries = find_entries(task.name, session.on_gpu, session.options.libraries)
             for case in task.cases(workload):
-                for entry in entries:
-                    try_call({}, partial(run_once, entry, case))
-
-
-def run_once(entry: Entry, case: Workload) -> None:
-    """Run an entry that takes the graph."""
-    if entry.skip is None or entry.skip(case) is None:
-        entry.prepare(case)[0]()
+                for entry in find_entries(task.name, session.on_gpu, session.options.libraries):
+                    if not entry.skip(case):
+                        arguments = (FEW,) if task.time == "iteration_ms" else ()
+                        try_call({}, lambda: entry.prepare(case)(*arguments))  # noqa: B023

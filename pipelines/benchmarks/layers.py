@@ -184,7 +184,7 @@ def measure_iterations(workload: Workload, session: Session) -> Iterator[Record]
             on_graph = partial(CALLS[algorithm], graph, start)
             jobs = {"run_ms": run, "graph_run_ms": on_graph}
             jobs = {name: partial(clock.ms, job) for name, job in jobs.items()}
-            times = timing.rounds(jobs, session.effort.rounds, session.effort.budget, clock)
+            times = timing.rounds(jobs, session.effort.rounds, session.effort.budget)
             row |= {name: timing.summary(values) for name, values in times.items()}
         if session.on_gpu:
             flag = session.xp.zeros(1, np.int32)

@@ -69,14 +69,13 @@ def measure_device_peak(
 
 def import_gpu_libraries() -> None:
     """Import cuGraph before CuPy, which loads CUDA libraries that may be too old for it."""
-    with contextlib.suppress(Exception):
-        importlib.import_module("pylibcugraph")
-    with contextlib.suppress(ImportError):
-        importlib.import_module("cupy")
+    for name in ("pylibcugraph", "cupy"):
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
 
 
 @functools.cache  # a pool cannot be replaced while it is in use
-def use_rmm_pool() -> tuple[str, str | None]:
+def use_rmm_pool(nbytes: int = POOL_BYTES) -> tuple[str, str | None]:
     """Use one RMM pool for CuPy and RAPIDS, as usual with cuDF, or CuPy's own without RMM.
 
     Returns the name of the pool, and why it is CuPy's.
@@ -87,7 +86,7 @@ def use_rmm_pool() -> tuple[str, str | None]:
         import rmm
         from rmm.allocators.cupy import rmm_cupy_allocator
 
-        size = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // 2 >> 8 << 8)
+        size = min(nbytes, cupy.cuda.runtime.memGetInfo()[0] // 2 >> 8 << 8)
         rmm.reinitialize(pool_allocator=True, initial_pool_size=size)
         cupy.cuda.set_allocator(rmm_cupy_allocator)
     except Exception as error:  # it is not installed, or names differ between releases

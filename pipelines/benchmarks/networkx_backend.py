@@ -121,7 +121,7 @@ def measure(workload: Workload, session: Session) -> Iterator[Record]:
             row["check"] = check_result(name, g, result, expected) or "ok"
             for column, is_first in (("first_ms", True), ("run_ms", False)):
                 jobs[backend, column] = partial(clock.ms, partial(run, is_first=is_first))
-        times = timing.rounds(jobs, rounds, BUDGET, clock)
+        times = timing.rounds(jobs, rounds, BUDGET)
         for (backend, column), values in times.items():
             table[backend][column] = timing.summary(values)
             ratio = timing.paired_ratio(times["networkx", "run_ms"], values)

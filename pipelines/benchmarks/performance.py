@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
-from pipelines.benchmarks import records, tables
-from pipelines.benchmarks.records import Record
+from pipelines.benchmarks import records
+from pipelines.benchmarks.records import Record, number, table
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -43,27 +43,27 @@ README_ROWS = (  # machine, task and graph; one row of each machine in which a p
     ("cpu-2core", "Common neighbors of all edges", "cnr-2000"),
 )
 SUITES = ("pagerank", "traversal", "scan", "build", "structure")  # records with peers
-CONTESTS = (  # title, table, what all its rows have, what ours have besides
-    ("PageRank iteration, single", "pagerank", {"precision": "single"}, {"implementation": "auto"}),
-    ("PageRank iteration, double", "pagerank", {"precision": "double"}, {"implementation": "auto"}),
-    ("BFS with predecessors", "bfs", {"predecessors": True}, {"implementation": "bfs"}),
-    ("BFS, distances", "bfs", {"predecessors": False}, {"implementation": "bfs"}),
-    ("SSSP with predecessors", "sssp", {"predecessors": True}, {"implementation": "sssp"}),
-    ("SSSP, distances", "sssp", {"predecessors": False}, {"implementation": "sssp"}),
-    ("Weak components", "components", {}, {}),
-    ("Similarity of all edges", "similarity", {"gives": "similarity"}, {"implementation": "auto"}),
-    ("Common neighbors of all edges", "similarity", {"gives": "counts"},
-     {"implementation": "auto"}),
-    ("Build by source, rows shuffled", "build", {"case": "shuffled"},
-     {"implementation": "by source"}),
-    ("Strong components", "strong components", {}, {}),
-    ("Triangles of vertices", "triangle_count", {}, {}),
-    ("Clustering coefficients", "clustering_coefficient", {}, {}),
-    ("Jaccard similarity of all edges", "neighbor_similarity", {}, {}),
-    ("Core numbers", "core_number", {}, {}),
-    ("Label propagation (CDLP)", "label_propagation", {}, {}),
-)  # fmt: skip
+CONTESTS = (  # title, table, what all its rows have; of several methods ours is "auto"
+    ("PageRank iteration, single", "pagerank", {"precision": "single"}),
+    ("PageRank iteration, double", "pagerank", {"precision": "double"}),
+    ("BFS with predecessors", "bfs", {"predecessors": True}),
+    ("BFS, distances", "bfs", {"predecessors": False}),
+    ("SSSP with predecessors", "sssp", {"predecessors": True}),
+    ("SSSP, distances", "sssp", {"predecessors": False}),
+    ("Weak components", "components", {}),
+    ("Similarity of all edges", "similarity", {"gives": "similarity"}),
+    ("Common neighbors of all edges", "similarity", {"gives": "counts"}),
+    ("SCAN", "scan", {"gives": "similarity and clustering"}),
+    ("Build by source, rows shuffled", "build", {"case": "shuffled"}),
+    ("Strong components", "strong components", {}),
+    ("Triangles of vertices", "triangle_count", {}),
+    ("Clustering coefficients", "clustering_coefficient", {}),
+    ("Jaccard similarity of all edges", "neighbor_similarity", {}),
+    ("Core numbers", "core_number", {}),
+    ("Label propagation (CDLP)", "label_propagation", {}),
+)
 TIMES = {"pagerank": "iteration_ms", "build": "build_ms"}  # other tables have run_ms
+OTHERS = ("CSR product", "layered", "destination")  # implementations that compute something else
 CLAIM_TABLES = ("WolfPath", "claim", "Kim says", "Reddy says")
 PAGE_TEXT = """# Performance tables
 
@@ -83,12 +83,13 @@ one of the GPUs: above 1 Dask takes longer. PageRank runs 20 iterations, graphs 
 and edges per vertex. Calls are on a persisted `Graph`, and not the first ones, and include tens of
 milliseconds in which Dask starts the tasks and waits for all partitions of the result. cuGraph runs
 without Dask, with one process per GPU, and in single precision."""
-DASK_HEADINGS = [
+DASK_HEADINGS = (
     "machine", "call", "graph", "workers", "call, ms", "iteration, ms", "ratio to one Graph",
-]  # fmt: skip
-HEADINGS = [
+)  # fmt: skip
+HEADINGS = (
     "task", "graph", "edges", "ours, ms", "fastest peer", "peer, ms", "peer / ours", "roofline, ms",
-]  # fmt: skip
+)  # fmt: skip
+SLOPE_HEADINGS = ("machine", "task", "up to edges", "exponent of time", "exponent of memory")
 
 
 def machine_label(machine: Mapping[str, Any]) -> str:
@@ -100,78 +101,69 @@ def machine_label(machine: Mapping[str, Any]) -> str:
     return f"cpu-{machine['cores']}core"
 
 
-def has(row: Record, columns: Mapping[str, Any]) -> bool:
-    """Return whether a row has some columns."""
-    return all(row.get(key) == value for key, value in columns.items())
+def median(row: Record) -> float:
+    """Return the median time of a row."""
+    return row[TIMES.get(row["table"], "run_ms")]["median"]
 
 
-def compare(rows: Iterable[Record]) -> list[Record]:
-    """Return a record for each contest and graph with a peer: our time, and peers by ratio."""
-    own_rows, suite = [], ""
+def by_contest(rows: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
+    """Yield each contest and the correct rows that have a time."""
+    timed = [
+        row for row in rows
+        if row.get("check") in ("ok", "not verified") and row.get("ratio")
+        and TIMES.get(row["table"], "run_ms") in row
+        and not any(text in row["implementation"] for text in OTHERS)
+    ]  # fmt: skip
+    for title, name, columns in CONTESTS:
+        own = [row for row in timed if row["table"] == name and columns.items() <= row.items()]
+        if own:
+            yield title, own
+
+
+def compare(rows: Iterable[Record]) -> Iterator[Record]:
+    """Yield a record for each contest and graph with a peer: our time, and peers by ratio."""
+    suite_rows, suite = [], ""
     for row in rows:
         suite = row["benchmark"] if row["table"] == "run" else suite
-        own_rows += [row] if suite in SUITES else []
-    graphs = {row["graph"]: row for row in own_rows if row["table"] == "graph"}
-    comparisons = []
-    for title, table, columns, own_columns in CONTESTS:
-        time = TIMES.get(table, "run_ms")
-        selected = [
-            row for row in own_rows
-            if row["table"] == table and has(row, columns) and row.get("check", "ok") == "ok"
-            and row.get(time) and row[time]["median"] > 0  # in a quick run it may be negative
-        ]  # fmt: skip
-        for graph in dict.fromkeys(row["graph"] for row in selected):
-            on_graph = [row for row in selected if row["graph"] == graph]
-            ours = [r for r in on_graph if has(r, {"library": "rapidsgraph"} | own_columns)]
-            peers = [
-                row for row in on_graph
-                if row["library"] not in ("rapidsgraph", "serial") and row.get("ratio")
-                and row["implementation"] != "CSR product"
-                and (table != "build" or "destination" not in row["implementation"])
-            ]  # fmt: skip
-            if not ours or not peers:
-                continue
-            best = min(peers, key=lambda row: row["ratio"])
-            comparisons.append(
-                {
-                    "task": title, "graph": graph, "library": best["library"],
-                    "edges": graphs.get(graph, {}).get("arcs") or ours[0].get("edges"),
-                    "ours_ms": ours[0][time]["median"], "peer_ms": best[time]["median"],
-                    "ratio": best["ratio"], "floor_ms": ours[0].get("floor_ms"),
-                    "ratios": {row["library"]: row["ratio"] for row in
-                               sorted(peers, key=lambda row: -row["ratio"])},
-                }
-            )  # fmt: skip
-    return comparisons
+        suite_rows += [row] if suite in SUITES else []
+    arcs = {row["graph"]: row["arcs"] for row in suite_rows if row["table"] == "graph"}
+    for title, contenders in by_contest(suite_rows):
+        for graph in dict.fromkeys(row["graph"] for row in contenders):
+            on_graph = [row for row in contenders if row["graph"] == graph]
+            own = [row for row in on_graph if row["library"] == "rapidsgraph"]
+            ours = [row for row in own if row["implementation"] == "auto"] or own
+            peers = [row for row in on_graph if row["library"] not in ("rapidsgraph", "serial")]
+            if ours and peers:
+                peers.sort(key=lambda row: row["ratio"])
+                yield {
+                    "task": title, "graph": graph, "edges": arcs.get(graph),
+                    "ours_ms": median(ours[0]), "library": peers[0]["library"],
+                    "peer_ms": median(peers[0]), "ratio": peers[0]["ratio"],
+                    "floor_ms": ours[0].get("floor_ms"),
+                    "ratios": {row["library"]: row["ratio"] for row in peers[::-1]},
+                }  # fmt: skip
 
 
 def comparison_cells(row: Record) -> list[str]:
     """Return a comparison as cells."""
-    ratio = tables.number(row["ratio"])
+    ratio = number(row["ratio"])
     return [
-        row["task"], row["graph"], f"{row['edges']:,}" if row["edges"] else "",
-        tables.number(row["ours_ms"]), row["library"], tables.number(row["peer_ms"]),
-        ratio if row["ratio"] >= 1 else f"**{ratio}**",
-        tables.number(row["floor_ms"]) if row["floor_ms"] else "",
+        row["task"], row["graph"], records.cell(row["edges"]), number(row["ours_ms"]),
+        row["library"], number(row["peer_ms"]), ratio if row["ratio"] >= 1 else f"**{ratio}**",
+        records.cell(row["floor_ms"]),
     ]  # fmt: skip
 
 
-def claims_of(rows: Iterable[Record]) -> Iterator[tuple[str, str]]:
-    """Yield (claim of a paper, whether it holds here in words)."""
-    words = {True: "holds", False: "does not hold", None: "not judged", "in part": "holds in part"}
-    for row in (row for row in rows if row["table"] in CLAIM_TABLES):
-        claim, holds = row["claim"].partition(" Here")[0], row["holds"]
-        if "of_table" in row:
-            claim = f"GPUSCAN's table {row['of_table']}: " + claim.removeprefix("GPUSCAN ")
-        if isinstance(holds, dict):  # by method
-            holds = "in part" if len(set(holds.values())) > 1 else all(holds.values())
-        yield claim, words[holds]
+def verdict(comparisons: Sequence[Record]) -> str:
+    """Return the sentence that says in how many comparisons rapidsgraph is faster."""
+    num_faster = sum(row["ratio"] >= 1 for row in comparisons)
+    text = f"rapidsgraph is faster than every peer in {num_faster} of {len(comparisons)}"
+    return f"{text} comparisons."
 
 
 def summary(rows: Iterable[Record]) -> str:
     """Return the comparisons of one machine's records as Markdown."""
-    lines = [comparison_cells(row) for row in compare(rows)]
-    text = tables.table([HEADINGS, *lines]) if lines else "There are no comparisons."
+    text = table(HEADINGS, map(comparison_cells, compare(rows)))
     return f"## Ours and the fastest peer\n\n{text}\n"
 
 
@@ -181,11 +173,10 @@ def draw(comparisons: Sequence[Record], titles: Sequence[str], where: str, path:
 
     figure = Figure(figsize=(9, 1.2 + 0.24 * len(comparisons)), layout="constrained")
     axes = figure.subplots()
-    libraries = sorted({name for row in comparisons for name in row["ratios"]})
-    for number, library in enumerate(libraries):
+    for library in sorted({name for row in comparisons for name in row["ratios"]}):
         points = [(row["ratios"][library], index) for index, row in enumerate(comparisons)
                   if library in row["ratios"]]  # fmt: skip
-        axes.plot(*zip(*points, strict=True), "o", color=f"C{number}", markersize=5, label=library)
+        axes.plot(*zip(*points, strict=True), "o", markersize=5, label=library)
     axes.set_yticks(range(len(comparisons)), titles)
     axes.tick_params(axis="y", labelsize=7)
     axes.set_ylim(len(comparisons) - 0.5, -0.5)
@@ -197,21 +188,14 @@ def draw(comparisons: Sequence[Record], titles: Sequence[str], where: str, path:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def split_by_machine(rows: Iterable[Record]) -> dict[str, list[Record]]:
-    """Return {machine label: records}; records follow the run they belong to."""
+def read_results() -> dict[str, list[Record]]:
+    """Return {machine label: records} of the results that begin with a run."""
     by_machine: dict[str, list[Record]] = {}
-    own: list[Record] = []
-    for row in rows:
-        if row["table"] == "run":
-            own = by_machine.setdefault(machine_label(row["machine"]), [])
-        own.append(row)
+    for path in sorted(records.RESULTS.glob("*.jsonl")):
+        rows = records.read(path)
+        if rows[0].get("table") == "run":
+            by_machine.setdefault(machine_label(rows[0]["machine"]), []).extend(rows)
     return by_machine
-
-
-def read_results() -> list[Record]:
-    """Return all records of the results that begin with a run, file by file."""
-    files = [records.read(path) for path in sorted(records.RESULTS.glob("*.jsonl"))]
-    return [row for rows in files if rows and rows[0].get("table") == "run" for row in rows]
 
 
 def readme_comparisons(machines: Mapping[str, list[Record]]) -> list[tuple[str, Record]]:
@@ -224,85 +208,76 @@ def readme_comparisons(machines: Mapping[str, list[Record]]) -> list[tuple[str, 
 def readme_section(machines: Mapping[str, list[Record]]) -> str:
     """Return README's table and picture."""
     lines = [[label, *comparison_cells(row)[:-1]] for label, row in readme_comparisons(machines)]
-    ratios = [row["ratio"] for own in machines.values() for row in compare(own)]
-    num_faster = sum(ratio >= 1 for ratio in ratios)
-    text = f"rapidsgraph is faster than every peer in {num_faster} of the {len(ratios)}"
-    text += " comparisons."
+    text = verdict([row for own in machines.values() for row in compare(own)])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     site = project["urls"]["Homepage"].replace("github.com", "raw.githubusercontent.com")
     picture = f"![peers]({site}/main/{PICTURE.relative_to(ROOT)})"  # PyPI needs the whole address
-    table = tables.table([["machine", *HEADINGS[:-1]], *lines])
-    return "\n\n".join([BEGIN, table, text, picture, END])
+    return "\n\n".join([BEGIN, table(["machine", *HEADINGS[:-1]], lines), text, picture, END])
 
 
 def performance_page(machines: Mapping[str, list[Record]]) -> str:
     """Return the page of all tables."""
-    parts = [PAGE_TEXT, BEGIN]
+    parts, folder = [PAGE_TEXT, BEGIN], "../pipelines/benchmarks/results"
     for label, rows in sorted(machines.items(), reverse=True):
-        parts += machine_paragraphs(label, rows)
-    if calls := list(dask_calls(machines)):
-        parts += ["## With Dask", DASK_TEXT, tables.table([DASK_HEADINGS, *calls])]
+        parts += machine_paragraphs(label, rows, f"![{label}]({folder}/performance-{label}.png)")
+    parts += ["## With Dask", DASK_TEXT, table(DASK_HEADINGS, dask_calls(machines))]
     slopes = [
-        [label, row["task"], f"{row['to_edges']:,}", *(
-            "" if row[name] is None else f"{row[name]:.2f}"
-            for name in ("time_slope", "memory_slope"))]
+        (label, row["task"], f"{row['to_edges']:,}", f"{row['time_slope']:.2f}",
+         f"{row['memory_slope']:.2f}")
         for label, rows in machines.items() for row in rows if row["table"] == "slope"
     ]  # fmt: skip
-    if slopes:
-        headings = ["machine", "task", "up to edges", "exponent of time", "exponent of memory"]
-        text = "Time and peak memory grow with the edges of R-MAT graphs to these powers."
-        parts += ["## Growing graphs", text, tables.table([headings, *slopes])]
-        folder = "../pipelines/benchmarks/results"
-        labels = dict.fromkeys(label for label, *_ in slopes)
-        parts += [f"![{label}]({folder}/scaling-{label}.png)" for label in labels]
-    verdicts: dict[str, dict[str, list[str]]] = {}
-    for label, rows in machines.items():
-        for claim, verdict in claims_of(rows):
-            verdicts.setdefault(claim, {}).setdefault(label, []).append(verdict)
-    if verdicts:
-        labels = sorted({label for by_label in verdicts.values() for label in by_label})
-        lines = []
-        for claim, by_label in sorted(verdicts.items()):
-            unique = [list(dict.fromkeys(by_label.get(label, [""]))) for label in labels]
-            lines.append([claim, *(v[0] if len(v) == 1 else "holds in part" for v in unique)])
-        table = tables.table([["claim", *labels], *lines])
-        parts += ["## The papers' claims on this hardware", CLAIMS_TEXT, table]
+    text = "Time and peak memory grow with the edges of R-MAT graphs to these powers."
+    parts += ["## Growing graphs", text, table(SLOPE_HEADINGS, slopes)]
+    labels = dict.fromkeys(label for label, *_ in slopes)
+    parts += [f"![{label}]({folder}/scaling-{label}.png)" for label in labels]
+    parts += ["## The papers' claims on this hardware", CLAIMS_TEXT, claims_table(machines)]
     return "\n\n".join(parts) + "\n"
 
 
-def machine_paragraphs(label: str, rows: Sequence[Record]) -> list[str]:
+def machine_paragraphs(label: str, rows: Sequence[Record], picture: str) -> list[str]:
     """Return the comparisons of one machine for the page; empty without peers."""
-    comparisons = compare(rows)
+    comparisons = list(compare(rows))
     if not comparisons:
         return []
     machine = next(row["machine"] for row in rows if row["table"] == "run")
-    slower = [row for row in comparisons if row["ratio"] < 1]
     lines = [comparison_cells(row) for row in comparisons if row["graph"] in PAGE_GRAPHS]
-    num_faster = len(comparisons) - len(slower)
-    text = f"rapidsgraph is faster than every peer in {num_faster} of {len(comparisons)}"
-    text += " comparisons."
-    if slower:
-        text += " It is slower in " + ", ".join(
-            f"{row['task']} of {row['graph']} ({row['library']}, {tables.number(row['ratio'])})"
-            for row in slower
-        ) + "."  # fmt: skip
+    slower = [f"{row['task']} of {row['graph']} ({row['library']}, {number(row['ratio'])})"
+              for row in comparisons if row["ratio"] < 1]  # fmt: skip
+    text = verdict(comparisons) + (f" It is slower in {', '.join(slower)}." if slower else "")
     is_gpu = label.startswith("gpu")
     where = f"one {machine['gpu']}" if is_gpu else f"{machine['cores']} cores ({machine['cpu']})"
-    picture = f"![{label}](../pipelines/benchmarks/results/performance-{label}.png)"
-    return [f"## On {where}", tables.table([HEADINGS, *lines]), text, picture]
+    return [f"## On {where}", table(HEADINGS, lines), text, picture]
 
 
 def dask_calls(machines: Mapping[str, list[Record]]) -> Iterator[list[str]]:
     """Yield the calls on Dask frames and their ratio to one Graph."""
     for label, rows in sorted(machines.items()):
         for row in (row for row in rows if row["table"] == "cluster" and "run_ms" in row):
-            if "in this process" in row["how"] or "shards" in row["graph"]:
-                continue  # a breakdown of the time, and the baseline of weak scaling
-            iteration, ratio = row.get("iteration_ms"), row.get("by_memory")
-            yield [label, row["algorithm"], row["graph"], row["how"],
-                   tables.number(row["run_ms"]["median"]),
-                   tables.number(iteration["median"]) if iteration else "",
-                   tables.number(ratio) if ratio else ""]  # fmt: skip
+            if "shards" not in row["graph"]:  # the baseline of weak scaling
+                times = [row["run_ms"]["median"], row.get("iteration_ms", {}).get("median")]
+                ratio = row.get("by_memory")
+                yield [label, row["algorithm"], row["graph"], row["how"],
+                       *(number(value) if value else "" for value in (*times, ratio))]  # fmt: skip
+
+
+def claims_table(machines: Mapping[str, list[Record]]) -> str:
+    """Return the claims of the papers, and in words whether they hold on each machine."""
+    words = {True: "holds", False: "does not hold", None: "not judged", "in part": "holds in part"}
+    verdicts: dict[str, dict[str, set[str]]] = {}
+    for label, rows in machines.items():
+        for row in (row for row in rows if row["table"] in CLAIM_TABLES):
+            claim, holds = row["claim"].partition(" Here")[0], row["holds"]
+            if "of_table" in row:
+                claim = f"GPUSCAN's table {row['of_table']}: " + claim.removeprefix("GPUSCAN ")
+            if isinstance(holds, dict):  # by method
+                holds = "in part" if len(set(holds.values())) > 1 else all(holds.values())
+            verdicts.setdefault(claim, {}).setdefault(label, set()).add(words[holds])
+    labels = sorted({label for by_label in verdicts.values() for label in by_label})
+    lines = []
+    for claim, by_label in sorted(verdicts.items()):
+        found = [by_label.get(label, {""}) for label in labels]
+        lines.append([claim, *(v.pop() if len(v) == 1 else "holds in part" for v in found)])
+    return table(["claim", *labels], lines)
 
 
 def replace_section(text: str, section: str) -> str:
@@ -318,7 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
-    machines = split_by_machine(read_results())
+    machines = read_results()
     readme = replace_section(README.read_text(), readme_section(machines))
     page = performance_page(machines)
     if options.check:
@@ -326,7 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     records.write_text(README, readme)
     records.write_text(PAGE, page)
     for label, rows in machines.items():
-        if comparisons := compare(rows):
+        if comparisons := list(compare(rows)):
             titles = [f"{row['task']}: {row['graph']}" for row in comparisons]
             path = records.RESULTS / f"performance-{label}.png"
             draw(comparisons, titles, f" ({label})", path)

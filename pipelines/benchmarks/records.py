@@ -1,6 +1,6 @@
 """Records of benchmarks: files of JSON lines, and the Markdown tables generated from them.
 
-    python pipelines/benchmarks/records.py results/pagerank-cpu-2core.jsonl
+    python pipelines/benchmarks/records.py pipelines/benchmarks/results/*.jsonl
 
 prints the tables and writes them beside the records. The first record says what ran, on which
 machine and with which versions; each of the others holds one measurement, under the name of its
@@ -11,44 +11,31 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import importlib.metadata
 import json
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
-import rapidsgraph
-from pipelines.benchmarks import tables, timing
+from pipelines.benchmarks import timing
+from rapidsgraph import __version__
 
 Record = dict[str, Any]
 RESULTS = Path(__file__).with_name("results")
-DISTRIBUTIONS = {  # module: the distributions that may contain it
-    "numpy": ["numpy"],
-    "numba": ["numba"],
-    "pandas": ["pandas"],
-    "scipy": ["scipy"],
-    "igraph": ["igraph"],
-    "networkit": ["networkit"],
-    "networkx": ["networkx"],
-    "graphblas": ["python-graphblas"],
-    "suitesparse_graphblas": ["suitesparse-graphblas"],
-    "pooch": ["pooch"],
-    "cupy": ["cupy-cuda13x", "cupy-cuda12x", "cupy"],
-    "cudf": ["cudf-cu13", "cudf-cu12", "cudf"],
-    "rmm": ["rmm-cu13", "rmm-cu12", "rmm"],
-    "dask": ["dask"],
-    "distributed": ["distributed"],
-    "dask_cuda": ["dask-cuda"],
-    "dask_cudf": ["dask-cudf-cu13", "dask-cudf-cu12", "dask-cudf"],
-    "distributed_ucxx": ["distributed-ucxx-cu13", "distributed-ucxx-cu12", "distributed-ucxx"],
-    "pylibcugraph": ["pylibcugraph-cu13", "pylibcugraph-cu12", "pylibcugraph"],
-}
+MODULES = (  # whose versions are recorded, if they have been imported
+    "numpy", "numba", "pandas", "scipy", "igraph", "networkit", "networkx", "graphblas",
+    "suitesparse_graphblas", "duckdb", "polars", "cupy", "cudf", "rmm", "dask", "distributed",
+    "dask_cuda", "dask_cudf", "distributed_ucxx", "pylibcugraph",
+)  # fmt: skip
+UNITS = {"ms": ", ms", "us": ", µs", "s": ", s", "bytes": ", bytes", "mb": ", MB"}
+HIDDEN = ("table", "of_paper", "holds", "key")  # keys that are not columns
 
 
 def run_record(benchmark: str, **settings: Any) -> Record:
@@ -74,27 +61,39 @@ def claim_row(paper: str, claim: str, ratios: Sequence[float], holds: bool | Non
     return {"table": "claim", "claim": text, "holds": holds}
 
 
+@functools.cache
+def distributions() -> Mapping[str, list[str]]:
+    """Return the distributions of each module."""
+    return importlib.metadata.packages_distributions()
+
+
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of rapidsgraph, and of all imported DISTRIBUTIONS."""
-    own = {"python": platform.python_version(), "rapidsgraph": rapidsgraph.__version__}
-    return own | {name: version(name) for name in DISTRIBUTIONS if name in sys.modules}
+    """Return the versions of Python, of rapidsgraph, and of those of `MODULES` in use."""
+    found = {"python": platform.python_version(), "rapidsgraph": __version__}
+    for name in MODULES:
+        if name in sys.modules:
+            own = distributions().get(name)
+            default = getattr(sys.modules[name], "__version__", "unknown")
+            found[name] = importlib.metadata.version(own[0]) if own else default
+    return found
 
 
 def machine() -> dict[str, Any]:
     """Describe the CPU and, if CuPy has been imported, the GPU; names of hosts are left out."""
     import psutil
 
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     facts: dict[str, Any] = {
-        "cpu": cpu_model(),
+        "cpu": models[0] if models else platform.processor() or platform.machine(),
         "cores": timing.cores(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
     }
     if "numba" in sys.modules:
         facts["numba_threads"] = sys.modules["numba"].get_num_threads()
-    if "cupy" in sys.modules:
-        facts |= gpu_facts()
-    return facts
+    return facts | (gpu_facts() if "cupy" in sys.modules else {})
 
 
 def gpu_facts() -> dict[str, Any]:
@@ -112,33 +111,12 @@ def gpu_facts() -> dict[str, Any]:
     return facts | {"driver": numbers[0] if numbers else f"CUDA {runtime.driverGetVersion()}"}
 
 
-def cpu_model() -> str:
-    """Return the name of the CPU."""
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def version(name: str) -> str:
-    """Return the version of an imported module."""
-    for distribution in DISTRIBUTIONS[name]:
-        try:
-            return importlib.metadata.version(distribution)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return getattr(sys.modules[name], "__version__", "unknown")
-
-
 def commit() -> str:
     """Return the commit of this checkout, with "+" if the package was changed, or "unknown"."""
-    folder = Path(__file__).parent
 
     def git(*arguments: str) -> str:
         return subprocess.run(
-            ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
+            ["git", *arguments], cwd=RESULTS.parent, capture_output=True, text=True, check=True
         ).stdout.strip()
 
     try:
@@ -152,7 +130,7 @@ def write(path: str | Path, rows: Iterable[Record]) -> None:
     """Write records as JSON lines and, beside them, as Markdown, both atomically."""
     path, rows = Path(path), list(rows)
     write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
-    write_text(path.with_suffix(".md"), tables.markdown(rows, path.name))
+    write_text(path.with_suffix(".md"), markdown(rows, path.name))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -167,16 +145,84 @@ def read(path: str | Path) -> list[Record]:
     """Read the records of a file; ValueError names a line that is not a record."""
     rows = []
     for number, line in enumerate(Path(path).read_text().splitlines(), 1):
-        if not line.strip():
-            continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path}, line {number}: not a record: {error}") from error
-        if not isinstance(row, dict):
-            raise ValueError(f"{path}, line {number}: not a record: {row!r}")
-        rows.append(row)
+            rows += [dict(json.loads(line).items())] if line.strip() else []
+        except (json.JSONDecodeError, AttributeError) as error:
+            raise ValueError(f"{path}, line {number}: not a record: {line[:80]}") from error
     return rows
+
+
+# Markdown: a table per value of `table`, with the keys as columns
+
+
+def markdown(records: Iterable[Mapping[str, Any]], name: str) -> str:
+    """Return all tables of a file of records."""
+    rows_of: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        rows_of.setdefault(record.get("table", "records"), []).append(record)
+    parts = [f"# {name.removesuffix('.jsonl')}", "Generated from the records; do not edit."]
+    for record in rows_of.pop("run", []):
+        facts = {key.replace("_", " "): value for key, value in record.items() if key != "table"}
+        parts.append("\n".join(f"- {key}: {fact(value)}" for key, value in facts.items()))
+    notes = rows_of.pop("note", [])
+    for title, rows in rows_of.items():
+        claims = [f"- {row['claim']}" for row in rows if "claim" in row]
+        body = "\n".join(claims) if claims else grid(rows)
+        parts += [f"## {title[:1].upper()}{title[1:]}", body]
+    if notes:
+        parts += ["## Left out", "\n".join(f"- {note['note']}" for note in notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def fact(value: Any) -> str:
+    """Return a fact about a run as text."""
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{name} {item}" for name, item in value.items())
+
+
+def grid(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as a table, without columns that no row fills."""
+    names = dict.fromkeys(name for row in rows for name in row if name not in HIDDEN)
+    columns = [name for name in names if any(row.get(name) not in (None, "") for row in rows)]
+    return table(map(heading, columns), ([cell(row.get(name)) for name in columns] for row in rows))
+
+
+def heading(name: str) -> str:
+    """Return a key as a heading, with the unit that it ends in."""
+    words, _, unit = name.rpartition("_")
+    text = words + UNITS[unit] if words and unit in UNITS else name
+    return text.replace("_", " ")
+
+
+def cell(value: Any) -> str:
+    """Return a value as text, a repeated time with its range."""
+    if isinstance(value, dict) and "median" in value:
+        text = number(value["median"])
+        same = value.get("low") == value.get("high")
+        return text if same else f"{text} ({number(value['low'])} to {number(value['high'])})"
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "yes", False: "no"}[value]
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, list):
+        return " to ".join(map(str, value))
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return text.replace("|", "/").replace("\n", " ")
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits and without an exponent."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{float(f'{value:.3g}'):.10f}".rstrip("0").rstrip(".")
+
+
+def table(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows of cells as Markdown."""
+    names = list(headings)
+    lines = [names, ["---"] * len(names), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -184,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Print records as Markdown tables.")
     parser.add_argument("records", type=Path, nargs="+", help="files of JSON lines")
     for path in parser.parse_args(arguments).records:
-        text = tables.markdown(read(path), path.name)
+        text = markdown(read(path), path.name)
         write_text(path.with_suffix(".md"), text)
         print(text)
 

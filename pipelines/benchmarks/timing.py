@@ -1,7 +1,7 @@
-"""Clocks, which time all adapters in the same way on either device.
+"""Clocks: wall time between two moments at which the device is idle, in milliseconds.
 
-A time is the wall time between two moments at which the device is idle. Adapters take turns, round
-after round, so that a busy moment affects all of them, and ratios are taken within a round.
+Contenders take turns, round after round, so that a busy moment affects all of them, and ratios are
+taken within a round.
 """
 
 from __future__ import annotations
@@ -19,33 +19,16 @@ import numpy as np
 
 from pipelines.benchmarks.answers import to_host
 
-TICK = 0.01  # seconds; the resolution of the system's CPU times
-PAUSE = 0.3  # seconds before a disturbed run is repeated
-MAX_OTHERS = 0.1  # share of the cores that other processes may take during a run
-
 Result = TypeVar("Result")
 Key = TypeVar("Key", bound=Hashable)
 Summary = dict[str, Any]  # {"median", "low", "high", "repeats"}
 
 
 class Clock:
-    """Time functions on the device of `xp`, NumPy or CuPy.
+    """Time functions on the device of `xp`, NumPy or CuPy."""
 
-    Parameters
-    ----------
-    xp : module
-    patience : float
-        Seconds in all for repeating runs that other processes disturbed.
-
-    Attributes
-    ----------
-    rate : float or None
-        Bytes per second of `copy_rate`, once it has been measured.
-    """
-
-    def __init__(self, xp: Any = np, patience: float = 0.0) -> None:
-        self.xp, self.patience = xp, patience
-        self.rate: float | None = None
+    def __init__(self, xp: Any = np) -> None:
+        self.xp = xp
 
     def synchronize(self) -> None:
         """Wait until the device is idle."""
@@ -54,19 +37,11 @@ class Clock:
 
     def timed(self, function: Callable[[], Result]) -> tuple[float, Result]:
         """Return (milliseconds that a function takes, its result)."""
-        while True:
-            cpu_times = cpu_seconds() if self.patience > 0 else None
-            self.synchronize()
-            start = time.perf_counter()
-            result = function()
-            self.synchronize()
-            elapsed = time.perf_counter() - start
-            allowed = max(MAX_OTHERS * elapsed * cores(), 2 * TICK)
-            if cpu_times is None or other_cpu_seconds(cpu_times) <= allowed:
-                return elapsed * 1e3, result
-            del result
-            time.sleep(PAUSE)
-            self.patience -= elapsed + PAUSE
+        self.synchronize()
+        start = time.perf_counter()
+        result = function()
+        self.synchronize()
+        return (time.perf_counter() - start) * 1e3, result
 
     def ms(self, function: Callable[[], object]) -> float:
         """Return the milliseconds of a function, without those of freeing its result."""
@@ -90,12 +65,20 @@ class Clock:
             times.append(self.ms(function))
         return times
 
+    def copy_rate(self, nbytes: int) -> float:
+        """Return the best rate of copying an array, in bytes read and written per second."""
+        source = self.xp.ones(nbytes // 8)
+        target = self.xp.empty_like(source)
+        bounds = np.linspace(0, source.size, cores() + 1 if self.xp is np else 2).astype(int)
+        slices = [slice(*pair) for pair in itertools.pairwise(bounds)]
+        with ThreadPoolExecutor(len(slices)) as pool:
+            copy = lambda part: self.xp.copyto(target[part], source[part])  # noqa: E731
+            best = min(self.ms(lambda: list(pool.map(copy, slices))) for _ in range(10))
+        return 2 * source.nbytes / best * 1e3
+
 
 def transfers(clock: Clock, columns: Iterable[Any], size: int, *dtypes: Any) -> dict[str, Summary]:
-    """Time copying columns to the device, and result columns back; nothing on a CPU.
-
-    A result has `size` rows and a column of each of `dtypes`.
-    """
+    """Time copying columns to the device, and result columns of `size` rows back."""
     if clock.xp is np:
         return {}
     columns = [to_host(values) for values in columns]
@@ -105,57 +88,22 @@ def transfers(clock: Clock, columns: Iterable[Any], size: int, *dtypes: Any) -> 
     return {"upload_ms": summary(upload), "download_ms": summary(download)}
 
 
-def cpu_seconds() -> tuple[float, float]:
-    """Return the CPU time so far of all processes, and of this process with its children."""
-    import psutil
-
-    machine, own = psutil.cpu_times(), psutil.Process().cpu_times()
-    excluded = ("idle", "iowait", "guest", "guest_nice")  # user time includes guests'
-    total = sum(value for name, value in machine._asdict().items() if name not in excluded)
-    return total, sum(own[:4])
-
-
-def other_cpu_seconds(since: tuple[float, float]) -> float:
-    """Return the CPU time of other processes since an earlier `cpu_seconds()`."""
-    total, own = (now - then for now, then in zip(cpu_seconds(), since, strict=True))
-    return max(0.0, total - own)
-
-
 def rounds(
-    jobs: Mapping[Key, Callable[[], Result]], count: int, budget: float, clock: Clock
+    jobs: Mapping[Key, Callable[[], Result]], count: int, budget: float
 ) -> dict[Key, list[Result]]:
     """Call every job in turn, `count` times, and return the results of each.
 
-    A job that has taken `budget` seconds in all, repeated runs aside, sits out the remaining
-    rounds.
+    A job that has taken `budget` seconds in all sits out the remaining rounds.
     """
     spent: dict[Key, float] = defaultdict(float)
     results: dict[Key, list[Result]] = {name: [] for name in jobs}
     for _ in range(count):
         for name, job in jobs.items():
             if spent[name] <= budget:
-                start = time.perf_counter() + clock.patience
+                start = time.perf_counter()
                 results[name].append(job())
-                spent[name] += time.perf_counter() + clock.patience - start
+                spent[name] += time.perf_counter() - start
     return results
-
-
-def plan_iterations(
-    clock: Clock, iterate: Callable[[int], object], seconds: float, max_iterations: int = 1000
-) -> tuple[int, int]:
-    """Return two numbers of iterations whose difference takes about `seconds`."""
-    short = 2
-    iterate(short)
-    probe = min(10, max_iterations)
-    elapsed = clock.ms(lambda: iterate(short + probe)) - clock.ms(lambda: iterate(short))
-    target = seconds * 1e3 / max(elapsed / probe, 1e-4)
-    return short, short + int(min(max_iterations, max(probe, target)))
-
-
-def per_iteration(clock: Clock, iterate: Callable[[int], object], short: int, long: int) -> float:
-    """Return the milliseconds of one iteration, from the difference of two runs."""
-    base = clock.ms(lambda: iterate(short))
-    return (clock.ms(lambda: iterate(long)) - base) / (long - short)
 
 
 def summary(times: Sequence[float]) -> Summary:
@@ -168,30 +116,6 @@ def paired_ratio(times: Iterable[float], reference: Iterable[float]) -> float | 
     """Return the median over rounds of the ratio of two times in the same round."""
     ratios = [a / b for a, b in zip(times, reference, strict=False) if a > 0 and b > 0]
     return float(f"{statistics.median(ratios):.3g}") if ratios else None
-
-
-def copy_rate(clock: Clock, nbytes: int) -> float:
-    """Measure the best rate of copying an array, in bytes read and written per second.
-
-    The clock keeps it.
-    """
-    xp = clock.xp
-    source = xp.ones(nbytes // 8)
-    target = xp.empty_like(source)
-    if xp is not np:
-        times = [clock.ms(lambda: xp.copyto(target, source)) for _ in range(20)]
-    else:
-        workers = cores()
-        bounds = np.linspace(0, source.size, workers + 1).astype(int)
-        slices = [slice(*pair) for pair in itertools.pairwise(bounds)]
-        with ThreadPoolExecutor(workers) as pool:
-
-            def copy() -> None:
-                list(pool.map(lambda part: np.copyto(target[part], source[part]), slices))
-
-            times = [clock.ms(copy) for _ in range(8)]
-    clock.rate = 2 * source.nbytes / min(times) * 1e3
-    return clock.rate
 
 
 def cores() -> int:

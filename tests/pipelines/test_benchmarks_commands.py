@@ -14,7 +14,6 @@ from test_kernels import ARCHITECTURES, compile_cuda
 import rapidsgraph as rg
 from pipelines.benchmarks import (
     cluster,
-    cugraph_scaling,
     dask_shards,
     frames,
     gpuscan,
@@ -34,7 +33,7 @@ from pipelines.benchmarks import (
 )
 from pipelines.benchmarks.answers import compare_pagerank, result_arrays
 from pipelines.benchmarks.graphs import load
-from pipelines.benchmarks.tasks import pagerank_after
+from pipelines.benchmarks.tasks import TASKS, pagerank_after
 from rapidsgraph.kernels.constants import NO_VERTEX
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -52,7 +51,7 @@ TIME = {"median": 2.0, "low": 1.0, "high": 3.0, "repeats": 3}
         (layers, ["--only", "build,iterations,flag,streamed", "--graphs", "rmat8"],
          {"layered build", "iterations", "flag", "streamed", "claim"}),
         (layers, ["--only", "large"], {"large"}),
-        (scaling, ["--graphs", "rmat6,rmat7"], {"size", "slope"}),
+        (scaling, ["--graphs", "rmat6,rmat7"], {"pagerank", "bfs", "build", "slope"}),
         (networkx_backend, [], {"NetworkX", "graph"}),
     ],
     ids=lambda value: getattr(value, "__name__", "").rpartition(".")[2] or None,
@@ -290,43 +289,17 @@ def test_scaling_compares_workers():
 # cuGraph and compute-sanitizer, which need a GPU
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pylibcugraph"), reason="cuGraph is installed")
-def test_without_cugraph(capsys):
-    assert cugraph_scaling.main([]) == 2
-    assert "install pylibcugraph" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        cugraph_scaling.main(["--only", "louvain"])
-
-
-def test_every_task_beside_cugraph_has_a_method_and_a_panel(tmp_path):
-    for task in cugraph_scaling.TASKS:
-        assert hasattr(cugraph_scaling.Benchmark, f"_{task.split()[0]}")
-    row = {"table": "beside cuGraph", "edges": 4000, "task": "bfs", "rapidsgraph_ms": 1.5,
-           "cugraph_ms": 3.0, "ratio": 2.0, "floor_ms": None, "check": "ok"}  # fmt: skip
-    cugraph_scaling.plot([row, row | {"task": "build", "floor_ms": 0.1}], tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not importlib.util.find_spec("pylibcugraph"), reason="cuGraph is missing")
 def test_beside_cugraph_on_a_small_graph(tmp_path):
     """In a process of its own, in which cuGraph is imported before CuPy."""
     output = tmp_path / "records.jsonl"
-    command = [sys.executable, cugraph_scaling.__file__, "--graphs", "10-8", "--output", output]
+    options = ["--device", "gpu", "--graphs", "rmat10-8", "--only", ",".join(TASKS)]
+    command = [sys.executable, scaling.__file__, *options, "--output", output]
     subprocess.run(command, check=True, timeout=300)
-    _, *rows = records.read(output)
-    assert [row["task"] for row in rows] == list(cugraph_scaling.TASKS)
+    rows = [row for row in records.read(output) if "check" in row]
+    assert {row["table"] for row in rows if row["library"] == "cuGraph"} >= {"bfs", "pagerank"}
     assert {row["check"] for row in rows} == {"ok"}
-
-
-@pytest.mark.gpu
-def test_without_peer(tmp_path):
-    output = tmp_path / "records.jsonl"
-    options = ["--graphs", "10-8", "--without-peer", "--output", output]
-    subprocess.run([sys.executable, cugraph_scaling.__file__, *options], check=True, timeout=300)
-    _, *rows = records.read(output)
-    assert {row["check"] for row in rows} == {"ok"}
-    assert not any("cugraph_ms" in row for row in rows)
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])

@@ -1,8 +1,9 @@
-"""One file per library; each declares how the library computes the tasks of ``tasks.py``.
+"""One file per library: the table of how it computes the tasks of ``tasks.py``.
 
-A declaration is a function of a graph that builds what the library runs on and returns two
-functions: the first is timed, and the second brings its result into the form in which results are
-compared, by vertex id or in the order of `Workload.edges`.
+A row names a task and has up to four functions: `graph` builds what the library runs on, `run` of
+that and the workload (and a number of iterations for PageRank) is timed, `convert` brings the
+result into the form in which results are compared, by vertex id or in the order of
+`Workload.edges`, and `skip` says why a workload is left out.
 """
 
 from __future__ import annotations
@@ -10,53 +11,37 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pipelines.benchmarks.graphs import Workload
 
-DAMPING, MAX_ITERATIONS = 0.85, 1000
-TOLERANCE = {"double": 1e-10, "single": 1e-6}  # L1 change of an iteration at which PageRank stops
-ITERATIONS = 10  # of label propagation
-MAX_DICT_ARCS = 1_000_000  # NetworkX builds its graph from dicts
-MAX_LIST_ARCS = 8_000_000  # igraph builds its graph from Python lists
-CPU_PEERS = ("SciPy", "NetworKit", "igraph", "python-graphblas", "NetworkX")
+DAMPING, LABEL_ITERATIONS = 0.85, 10
+FEW, MANY = 5, 25  # iterations of PageRank, whose difference gives the time of an iteration
+CPU_PEERS = ("SciPy", "NetworKit", "igraph", "python-graphblas")
 GPU_PEERS = ("cuSPARSE", "cuGraph")
 MODULES = {"python-graphblas": "graphblas"}  # others are the name of the library in lower case
 HINTS = {"cuGraph": "it is pylibcugraph-cu12 or -cu13", "cuSPARSE": "it is part of CuPy"}
 
-Prepared = tuple[Callable[..., Any], Callable[[Any], Any]]
-
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """How a library computes a task.
-
-    Attributes
-    ----------
-    library, implementation, precision, note : str
-        As they are recorded.
-    prepare : callable
-        Of a workload; returns (function to time, function of its result).
-    columns : dict
-        Columns of the record; times are compared with ours of the same columns and precision.
-    skip : callable, optional
-        Of a workload; returns why it is left out, or None.
-    call : callable, optional
-        Of a graph and a workload, for ours: timed on a new graph and from the frame, too.
-    is_compared : bool
-        False where results may differ from ours and be correct.
-    """
+    """How a library computes a task; times are compared with ours of the same `outputs`."""
 
     library: str
     task: str
     implementation: str
-    prepare: Callable[[Workload], Prepared]
+    run: Callable[..., Any]
+    graph: Callable[[Workload], Any] = lambda case: None
+    convert: Callable[[Any, Workload], Any] = lambda answer, case: answer
+    skip: Callable[[Workload], str | None] = lambda case: None
     precision: str = "double"
     note: str = ""
     columns: Mapping[str, Any] = field(default_factory=dict)
-    skip: Callable[[Workload], str | None] | None = None
-    call: Callable[[Any, Workload], Any] | None = None
-    is_compared: bool = True
+
+    def prepare(self, case: Workload) -> Callable[..., Any]:
+        """Return the function to time."""
+        return partial(self.run, case.shared(self.graph), case)
 
     def about(self) -> dict[str, Any]:
         """Return the columns of a record that describe the entry."""
@@ -70,7 +55,7 @@ class Entry:
 
 
 class Library:
-    """The entries of a library; `add` declares one, as a decorator."""
+    """The entries of a library, which takes graphs of up to `max_arcs`."""
 
     def __init__(self, name: str, note: str = "", max_arcs: int | None = None) -> None:
         self.name, self.note, self.max_arcs = name, note, max_arcs
@@ -80,63 +65,50 @@ class Library:
         self,
         task: str,
         implementation: str,
+        run: Callable[..., Any],
+        graph: Callable[[Workload], Any] = lambda case: None,
+        convert: Callable[[Any, Workload], Any] = lambda answer, case: answer,
         *,
+        skip: Callable[[Workload], str | None] = lambda case: None,
         precision: str = "double",
         note: str = "",
-        skip: Callable[[Workload], str | None] | None = None,
-        call: Callable[[Any, Workload], Any] | None = None,
-        is_compared: bool = True,
         **columns: Any,
-    ) -> Callable[[Callable[[Workload], Prepared]], Callable[[Workload], Prepared]]:
-        """Return a decorator of the function that prepares a task."""
+    ) -> None:
+        """Add an entry."""
+        note = "; ".join(filter(None, [note, self.note]))
+        self.entries.append(
+            Entry(self.name, task, implementation, run, graph, convert,
+                  lambda case: self.size_limit(case) or skip(case), precision, note, columns)
+        )  # fmt: skip
 
-        def register(prepare: Callable[[Workload], Prepared]) -> Callable[[Workload], Prepared]:
-            text = "; ".join(filter(None, [note, self.note]))
-            entry = Entry(
-                self.name, task, implementation, prepare, precision, text, columns,
-                lambda workload: self.size_limit(workload) or (skip and skip(workload)) or None,
-                call, is_compared,
-            )  # fmt: skip
-            self.entries.append(entry)
-            return prepare
-
-        return register
-
-    def size_limit(self, workload: Workload) -> str | None:
+    def size_limit(self, case: Workload) -> str | None:
         """Return why a graph is too large for the library, or None."""
-        num_arcs = workload.arcs[0].size
-        if self.max_arcs is None or num_arcs <= self.max_arcs:
+        if self.max_arcs is None or case.arcs[0].size <= self.max_arcs:
             return None
-        return f"{num_arcs:,} arcs are more than the {self.max_arcs:,} that it is given"
+        return f"{case.arcs[0].size:,} arcs are more than the {self.max_arcs:,} that it is given"
 
 
 def products_below(limit: int) -> Callable[[Workload], str | None]:
     """Return a `skip` for what takes the sum of squared degrees, or comparable time."""
 
-    def skip(workload: Workload) -> str | None:
-        total = workload.squared_degree_sum
-        if total <= limit:
-            return None
-        return f"the sum of its squared degrees is {total:,}, more than {limit:,}"
+    def skip(case: Workload) -> str | None:
+        total = case.squared_degree_sum
+        return f"squared degrees add up to {total:,}, beyond {limit:,}" if total > limit else None
 
     return skip
 
 
-def has_gaps(case: Any) -> str | None:
+def has_gaps(case: Workload) -> str | None:
     """Return why a build is left out, as a `skip`."""
     return "ids with gaps are not taken" if case.has_names else None
 
 
 def find_entries(task: str, on_gpu: bool, names: list[str] | None = None) -> list[Entry]:
     """Return the entries of a task by the libraries that can be imported."""
-    entries = []
-    for name in ("rapidsgraph", "serial", *(GPU_PEERS if on_gpu else CPU_PEERS)):
-        if names is None or name in names:
-            module, _ = import_adapter(name)
-            entries += [
-                e for e in getattr(module, "library", Library("")).entries if e.task == task
-            ]
-    return entries
+    known = ("rapidsgraph", "serial", *(GPU_PEERS if on_gpu else CPU_PEERS))
+    modules = [import_adapter(name)[0] for name in known if names is None or name in names]
+    entries = [entry for module in modules if module for entry in module.library.entries]
+    return [entry for entry in entries if entry.task == task]
 
 
 def import_adapter(name: str) -> tuple[Any, str | None]:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import cupy
 import numpy as np
 import pylibcugraph
 
-from pipelines.benchmarks.adapters import (
-    DAMPING,
-    MAX_ITERATIONS,
-    TOLERANCE,
-    Library,
-    Prepared,
-    has_gaps,
-)
+from pipelines.benchmarks.adapters import DAMPING, Library, has_gaps
 from pipelines.benchmarks.answers import PRECISIONS
-from pipelines.benchmarks.graphs import BuildCase, Workload
+from pipelines.benchmarks.graphs import Workload
 
 library = Library("cuGraph", "through pylibcugraph")
+add = library.add
 handle = pylibcugraph.ResourceHandle()
-FEW = 10  # iterations of PageRank at most: values that no longer change would end a run
 
 
-def build_graph(
+def build(
     sources, destinations, vertices=None, weights=None, *, renumber=True, transpose=False,
     symmetric=False, symmetrize=False,
 ):  # fmt: skip
@@ -44,141 +37,90 @@ def build_graph(
     )
 
 
-def scatter(answer: tuple[Any, Any]) -> Any:
+def transposed(case: Workload, dtype: type) -> Any:
+    """Return the graph of PageRank, whose precision is that of the weights."""
+    weights = case.xp.ones(case.arcs[0].size, dtype)
+    return build(*case.arcs, case.vertices, weights, transpose=True)
+
+
+def whole(case: Workload, dtype: type = np.float32) -> Any:
+    """Return the graph of searches."""
+    weights = None if case.weight is None else case.arc_weights.astype(dtype)
+    return build(*case.arcs, case.vertices, weights, symmetric=case.symmetric)
+
+
+def symmetric(case: Workload) -> Any:
+    """Return the graph of both directions of all arcs."""
+    return build(*case.arcs, case.vertices, symmetric=True, symmetrize=not case.symmetric)
+
+
+def simple(case: Workload) -> Any:
+    """Return the undirected graph without self-loops."""
+    (first, second), join = case.edges, case.xp.concatenate
+    return build(join([first, second]), join([second, first]), case.vertices, symmetric=True)
+
+
+def scatter(answer: tuple[Any, ...], case: Workload) -> Any:
     """Return values in the order of vertex ids."""
-    vertices, values = answer
+    vertices, values = answer[:2]
     ordered = values.copy()
     ordered[vertices] = values
     return ordered
 
 
-for precision, value_type in PRECISIONS.items():
-
-    @library.add("pagerank", "renumbered", precision=precision)
-    def pagerank(case: Workload, precision: str = precision, dtype: type = value_type) -> Prepared:
-        weights = case.xp.ones(case.arcs[0].size, dtype)
-        build = lambda: build_graph(*case.arcs, case.vertices, weights, transpose=True)  # noqa: E731
-        graph = case.shared(("cuGraph", precision), build)
-
-        def run(iterations: int | None = None) -> Any:
-            tolerance = TOLERANCE[precision] if iterations is None else 1e-30
-            answer = pylibcugraph.pagerank(
-                handle, graph, None, None, None, None, DAMPING, tolerance,
-                iterations or MAX_ITERATIONS, False, fail_on_nonconvergence=False,
-            )  # fmt: skip
-            return answer[:2]
-
-        run.max_iterations = FEW  # type: ignore[attr-defined]
-        return run, scatter
+def pagerank(graph: Any, case: Workload, iterations: int) -> Any:
+    """Run PageRank for some iterations: no change is below a tolerance of 0."""
+    return pylibcugraph.pagerank(
+        handle, graph, None, None, None, None, DAMPING, 0.0, iterations, False,
+        fail_on_nonconvergence=False,
+    )  # fmt: skip
 
 
-def search_graph(case: Workload, dtype: type) -> Any:
-    """Return the graph of searches, with weights of a type."""
-    weights = None if case.weight is None else case.arc_weights.astype(dtype)
-    build = lambda: build_graph(  # noqa: E731
-        *case.arcs, case.vertices, weights, symmetric=case.symmetric
+def bfs(graph: Any, case: Workload, predecessors: bool, optimizing: bool) -> Any:
+    """Search from one vertex; return (vertices, distances)."""
+    start = case.xp.asarray([case.start], np.int32)
+    distances, _, vertices = pylibcugraph.bfs(
+        handle, graph, start, optimizing, -1, predecessors, False
     )
-    return case.shared(("cuGraph, searches", dtype), build)
+    return vertices, distances
 
 
-def is_directed(case: Workload) -> str | None:
-    """Return why a direction-optimizing search is left out."""
-    return None if case.symmetric else "not every arc has a reverse arc"
+def build_rows(_: None, case: Workload, renumber: bool) -> Any:
+    """Build a graph of the rows."""
+    return build(
+        case.source, case.destination, None if case.has_names else case.vertices, case.weight,
+        renumber=renumber, symmetric=not case.directed, symmetrize=not case.directed,
+    )  # fmt: skip
 
 
-for name in ("top-down", "direction-optimizing"):
-    for predecessors in (True, False):
-        skip = is_directed if name == "direction-optimizing" else None
-
-        @library.add("bfs", name, predecessors=predecessors, skip=skip)
-        def bfs(case: Workload, name: str = name, predecessors: bool = predecessors) -> Prepared:
-            graph, optimizes = search_graph(case, np.float32), name == "direction-optimizing"
-            start = case.xp.asarray([case.start], np.int32)
-
-            def run() -> Any:
-                distances, _, vertices = pylibcugraph.bfs(
-                    handle, graph, start, optimizes, -1, predecessors, False
-                )
-                return vertices, distances
-
-            return run, scatter
-
-
-for precision, value_type in PRECISIONS.items():
-
-    @library.add("sssp", "sssp", precision=precision, predecessors=True)
-    def sssp(case: Workload, dtype: type = value_type) -> Prepared:
-        graph, start = search_graph(case, dtype), case.start
-        run = lambda: pylibcugraph.sssp(handle, graph, start, np.inf, True, False)[:2]  # noqa: E731
-        return run, scatter
-
-
-def symmetric_graph(case: Workload) -> Any:
-    """Return the graph of both directions of all arcs."""
-    both = case if case.symmetric else replace(case, directed=False)
-    build = lambda: build_graph(*both.arcs, both.vertices, symmetric=True)  # noqa: E731
-    return case.shared("cuGraph, symmetric", build)
-
-
-def simple_graph(case: Workload) -> Any:
-    """Return the undirected graph without self-loops."""
-
-    def build() -> Any:
-        (first, second), xp = case.edges, case.xp
-        ends = xp.concatenate([first, second]), xp.concatenate([second, first])
-        return build_graph(*ends, case.vertices, symmetric=True)
-
-    return case.shared("cuGraph, simple", build)
-
-
-@library.add("components", "weak", note="the graph is made symmetric before")
-def components(case: Workload) -> Prepared:
-    graph, find = symmetric_graph(case), pylibcugraph.weakly_connected_components
-    return (lambda: find(handle, graph, None, None, None, None, False)), scatter
-
-
-@library.add("strong components", "strong")
-def strong_components(case: Workload) -> Prepared:
-    graph, find = search_graph(case, np.float32), pylibcugraph.strongly_connected_components
-    return (lambda: find(handle, graph, None, None, None, None, False)), scatter
-
-
-@library.add("triangle_count", "triangle_count")
-def triangle_count(case: Workload) -> Prepared:
-    graph = simple_graph(case)
-    return (lambda: pylibcugraph.triangle_count(handle, graph, None, False)), scatter
-
-
-@library.add("core_number", "core_number")
-def core_number(case: Workload) -> Prepared:
-    graph = simple_graph(case)
-    return (lambda: pylibcugraph.core_number(handle, graph, "incoming", False)), scatter
-
-
-@library.add("neighbor_similarity", "Jaccard", precision="single")
-def neighbor_similarity(case: Workload) -> Prepared:
-    graph, pairs = simple_graph(case), case.edges
-    run = lambda: pylibcugraph.jaccard_coefficients(  # noqa: E731
-        handle, graph, *pairs, False, False
-    )
-    # Newer releases also return the pairs, in any order.
-    return run, lambda a: case.by_edge(*a) if isinstance(a, tuple) else a
-
-
-for by in ("source", "destination"):
-    for renumber in (True, False):
-        name = f"by {by}, {'' if renumber else 'not '}renumbered"
-
-        @library.add("build", name, by=by, skip=None if renumber else has_gaps)
-        def build(case: BuildCase, by: str = by, renumber: bool = renumber) -> Prepared:
-            def run() -> Any:
-                return build_graph(
-                    case.source, case.destination, None if case.has_names else case.vertices,
-                    case.weight, renumber=renumber, transpose=by == "destination",
-                    symmetric=not case.directed, symmetrize=not case.directed,
-                )  # fmt: skip
-
-            def count_arcs(graph: Any) -> int:
-                return int(pylibcugraph.out_degrees(handle, graph, None, False)[1].sum())
-
-            return run, count_arcs
+for precision, dtype in PRECISIONS.items():
+    add("pagerank", "renumbered", pagerank, partial(transposed, dtype=dtype), scatter,
+        precision=precision)  # fmt: skip
+    add("sssp", "sssp",
+        lambda graph, case: pylibcugraph.sssp(handle, graph, case.start, np.inf, True, False),
+        partial(whole, dtype=dtype), scatter, precision=precision, predecessors=True)  # fmt: skip
+for predecessors in (True, False):
+    add("bfs", "top-down", partial(bfs, predecessors=predecessors, optimizing=False),
+        whole, scatter, predecessors=predecessors)  # fmt: skip
+    add("bfs", "direction-optimizing", partial(bfs, predecessors=predecessors, optimizing=True),
+        whole, scatter, predecessors=predecessors, skip=lambda case: (
+            None if case.symmetric else "not every arc has a reverse arc"))  # fmt: skip
+add("components", "weak", lambda graph, case: pylibcugraph.weakly_connected_components(
+    handle, graph, None, None, None, None, False), symmetric, scatter,
+    note="the graph is made symmetric before")  # fmt: skip
+add("strong components", "strong", lambda graph, case: pylibcugraph.strongly_connected_components(
+    handle, graph, None, None, None, None, False), whole, scatter)  # fmt: skip
+add("triangle_count", "triangle_count", lambda graph, case: pylibcugraph.triangle_count(
+    handle, graph, None, False), simple, scatter)  # fmt: skip
+add("core_number", "core_number", lambda graph, case: pylibcugraph.core_number(
+    handle, graph, "incoming", False), simple, scatter)  # fmt: skip
+add("neighbor_similarity", "Jaccard", lambda graph, case: pylibcugraph.jaccard_coefficients(
+    handle, graph, *case.edges, False, False), simple, precision="single",
+    convert=lambda answer, case: (  # newer releases also return the pairs, in any order
+        case.by_edge(*answer) if isinstance(answer, tuple) else answer))  # fmt: skip
+for renumber in (True, False):
+    add("build", f"by source, {'' if renumber else 'not '}renumbered",
+        partial(build_rows, renumber=renumber), by="source",
+        skip=(lambda case: None) if renumber else has_gaps,
+        convert=lambda graph, case: int(
+            pylibcugraph.out_degrees(handle, graph, None, False)[1].sum()))  # fmt: skip

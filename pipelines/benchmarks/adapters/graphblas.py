@@ -1,314 +1,227 @@
 """python-graphblas: algorithms as products over semirings, as in LAGraph, on all threads.
 
-References
-----------
-.. [1] G. Szarnyas et al., "LAGraph: Linear Algebra, Network Analysis Libraries, and the Study of
-   Graph Algorithms", 2021, arXiv:2104.01661.
-.. [2] Y. Zhang, A. Azad and Z. Hu, "FastSV: A Distributed-Memory Connected Component Algorithm with
-   Fast Convergence", 2020, arXiv:1910.05971.
+Szarnyas et al., "LAGraph: Linear Algebra, Network Analysis Libraries, and the Study of Graph
+Algorithms", 2021, arXiv:2104.01661; components by FastSV: Zhang, Azad and Hu, arXiv:1910.05971.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import graphblas
 import numpy as np
 from graphblas import Matrix, Vector, binary, monoid, replace, semiring, unary
 
-from pipelines.benchmarks.adapters import (
-    DAMPING,
-    ITERATIONS,
-    MAX_ITERATIONS,
-    TOLERANCE,
-    Library,
-    Prepared,
-    products_below,
-)
+from pipelines.benchmarks.adapters import DAMPING, LABEL_ITERATIONS, Library, products_below
 from pipelines.benchmarks.answers import PRECISIONS, jaccard, tree_depths
-from pipelines.benchmarks.graphs import BuildCase, Workload
+from pipelines.benchmarks.graphs import Workload, pack
 
 library = Library("python-graphblas", f"{graphblas.ss.config['nthreads']} threads")
+add = library.add
 PULL_RATIO = 16  # a frontier of more than 1 / 16 of all vertices is pulled into, not pushed from
-MAX_PRODUCTS = 2 * 10**10
 
 
-def pattern(rows: Any, columns: Any, size: int, dtype: type = bool) -> Matrix:
-    """Return an iso-valued matrix of ones."""
-    return Matrix.from_coo(rows, columns, dtype(1), nrows=size, ncols=size, dtype=dtype)
-
-
-def simple_matrix(case: Workload) -> Matrix:
-    """Return the symmetric adjacency without self-loops."""
-
-    def build() -> Matrix:
-        first, second = case.edges
-        ends = np.concatenate([first, second]), np.concatenate([second, first])
-        return pattern(*ends, case.vertices, np.int64)
-
-    return case.shared("python-graphblas, simple", build)
+def matrix_of(case: Workload, ends: Any, values: Any, **options: Any) -> Matrix:
+    """Return a matrix of values at pairs of ids."""
+    return Matrix.from_coo(*ends, values, nrows=case.vertices, ncols=case.vertices, **options)
 
 
 def adjacencies(case: Workload) -> tuple[Matrix, Matrix]:
     """Return the adjacency and its transpose."""
-
-    def build() -> tuple[Matrix, Matrix]:
-        (sources, destinations), size = case.arcs, case.vertices
-        adjacency = pattern(sources, destinations, size)
-        return adjacency, adjacency if case.symmetric else pattern(destinations, sources, size)
-
-    return case.shared("python-graphblas", build)
+    adjacency = matrix_of(case, case.arcs, True)
+    return adjacency, adjacency if case.symmetric else matrix_of(case, case.arcs[::-1], True)
 
 
-for precision, value_type in PRECISIONS.items():
-
-    @library.add("pagerank", "semiring loop", precision=precision, note="plus_second")
-    def pagerank(case: Workload, precision: str = precision, dtype: type = value_type) -> Prepared:
-        """LAGraph's PageRank_GAP with dangling mass."""
-
-        def build() -> tuple[Matrix, Vector, Vector]:
-            (sources, destinations), size = case.arcs, case.vertices
-            degrees = np.bincount(sources, minlength=size)
-            active, dangling = np.flatnonzero(degrees), np.flatnonzero(degrees == 0)
-            return (
-                pattern(destinations, sources, size, dtype),
-                Vector.from_coo(active, (DAMPING / degrees[active]).astype(dtype), size=size),
-                Vector.from_coo(dangling, dtype(1), size=size, dtype=dtype),
-            )
-
-        matrix, weights, dangling = case.shared(("python-graphblas", precision), build)
-        size = case.vertices
-
-        def run(iterations: int | None = None) -> Vector:
-            values = Vector.from_dense(np.full(size, 1 / size, dtype))
-            for _ in range(MAX_ITERATIONS if iterations is None else iterations):
-                contributions = values.ewise_mult(weights, binary.times).new()
-                lost = values.ewise_mult(dangling, binary.first).reduce(monoid.plus).new().value
-                new_values = Vector(dtype, size)
-                new_values[:] << (DAMPING * (lost or 0) + 1 - DAMPING) / size
-                new_values(binary.plus) << matrix.mxv(contributions, semiring.plus_second)
-                change = new_values.ewise_mult(values, binary.minus).apply(unary.abs)
-                residual = change.new().reduce(monoid.plus).new().value
-                values = new_values
-                if iterations is None and residual < TOLERANCE[precision]:
-                    break
-            return values
-
-        return run, lambda values: values.to_dense()
+def symmetric(case: Workload) -> Matrix:
+    """Return the adjacency of the undirected graph."""
+    adjacency, transpose = case.shared(adjacencies)
+    return adjacency if case.symmetric else adjacency.ewise_add(transpose, monoid.lor).new()
 
 
-for with_parents in (True, False):
-
-    @library.add("bfs", "push and pull", predecessors=with_parents)
-    def bfs(case: Workload, with_parents: bool = with_parents) -> Prepared:
-        """LAGraph's BreadthFirstSearch: top-down, or bottom-up for a large frontier."""
-        adjacency, transpose = adjacencies(case)
-        size, start = case.vertices, case.start
-        # The result has parents or levels. The values of a frontier are its own ids, or ones.
-        dtype = np.int64 if with_parents else bool
-        step = semiring.ss.any_secondi if with_parents else semiring.any_pair
-
-        def run() -> Vector:
-            result, frontier = Vector(np.int64, size), Vector(dtype, size)
-            result[start], frontier[start] = (start, start) if with_parents else (0, True)
-            for level in range(1, size + 1):
-                if frontier.nvals * PULL_RATIO > size:
-                    frontier(~result.S, replace) << transpose.mxv(frontier, step)
-                else:
-                    frontier(~result.S, replace) << frontier.vxm(adjacency, step)
-                if frontier.nvals == 0:
-                    break
-                result(frontier.S) << (frontier if with_parents else level)
-            result.wait()
-            return result
-
-        def distances(answer: Vector) -> np.ndarray:
-            values = answer.to_dense(-1)
-            if not with_parents:
-                return np.where(values < 0, np.inf, values)
-            reached = np.flatnonzero(values >= 0)
-            return tree_depths(np.concatenate([[start], reached[reached != start]]), values)
-
-        return run, distances
+def weighted(case: Workload) -> Matrix:
+    """Return the adjacency with weights."""
+    return matrix_of(case, case.arcs, case.arc_weights)
 
 
-def is_road(case: Workload) -> str | None:
-    """Return why Bellman-Ford is left out."""
-    return "it takes a product per edge of the longest path" if case.is_road else None
+def simple(case: Workload) -> Matrix:
+    """Return the symmetric adjacency without self-loops."""
+    first, second = case.edges
+    return matrix_of(case, (np.append(first, second), np.append(second, first)), np.int64(1))
 
 
-@library.add("sssp", "Bellman-Ford", predecessors=False, skip=is_road)
-def sssp(case: Workload) -> Prepared:
-    size = case.vertices
-    build = lambda: Matrix.from_coo(  # noqa: E731
-        *case.arcs, case.arc_weights, nrows=size, ncols=size
+def transition(case: Workload, dtype: type) -> tuple[Matrix, Vector, Vector]:
+    """Return the transpose, the damped inverse degrees, and the dangling vertices."""
+    degrees = np.bincount(case.arcs[0], minlength=case.vertices)
+    active, dangling = np.flatnonzero(degrees), np.flatnonzero(degrees == 0)
+    return (
+        matrix_of(case, case.arcs[::-1], dtype(1)),
+        Vector.from_coo(active, (DAMPING / degrees[active]).astype(dtype), size=case.vertices),
+        Vector.from_coo(dangling, dtype(1), size=case.vertices, dtype=dtype),
     )
-    graph = case.shared("python-graphblas, weighted", build)
-
-    def run() -> Vector:
-        distances = Vector(np.float64, size)
-        distances[case.start] = 0.0
-        frontier = distances.dup()
-        while frontier.nvals:  # vertices with a new distance relax their edges
-            candidates = frontier.vxm(graph, semiring.min_plus).new()
-            no_better = candidates.ewise_mult(distances, binary.ge).new()
-            frontier(~no_better.V, replace) << candidates
-            distances(binary.min) << frontier
-        distances.wait()
-        return distances
-
-    return run, lambda answer: answer.to_dense(np.inf)
 
 
-@library.add("components", "FastSV")
-def components(case: Workload) -> Prepared:
-    def build() -> Matrix:
-        matrix = pattern(*case.arcs, case.vertices)
-        if not case.symmetric:
-            matrix << matrix.ewise_add(matrix.T, monoid.lor)
-        return matrix
-
-    graph, size = case.shared("python-graphblas, symmetric", build), case.vertices
-
-    def run() -> Vector:
-        ids = np.arange(size + 1)
-        parents = Vector.from_dense(ids[:size])
-        grandparents, minimum = parents.dup(), parents.dup()
-        while True:
-            minimum(binary.min) << graph.mxv(grandparents, semiring.min_second)
-            to_parents = Matrix.from_csr(ids, parents.to_dense(), True, ncols=size, dtype=bool)
-            parents(binary.min) << minimum.vxm(to_parents, semiring.min_first)
-            parents(binary.min) << minimum
-            parents(binary.min) << grandparents
-            previous, grandparents = grandparents, parents[parents.to_dense()].new()
-            if grandparents.isequal(previous):
-                return grandparents
-
-    return run, lambda answer: answer.to_dense()
+def pagerank(graph: Any, case: Workload, iterations: int) -> Vector:
+    """Run LAGraph's PageRank_GAP with dangling mass."""
+    (matrix, weights, dangling), size = graph, case.vertices
+    values = Vector.from_dense(np.full(size, 1 / size, matrix.dtype.np_type))
+    for _ in range(iterations):
+        contributions = values.ewise_mult(weights, binary.times).new()
+        lost = values.ewise_mult(dangling, binary.first).reduce(monoid.plus).new().value
+        new_values = Vector(values.dtype, size)
+        new_values[:] << (DAMPING * (lost or 0) + 1 - DAMPING) / size
+        new_values(binary.plus) << matrix.mxv(contributions, semiring.plus_second)
+        change = new_values.ewise_mult(values, binary.minus).apply(unary.abs)
+        change.new().reduce(monoid.plus).new()  # which a caller would look at
+        values = new_values
+    return values
 
 
-def triangles(case: Workload) -> Callable[[], Matrix]:
-    """Return the function that counts the triangles of each edge in both directions."""
-    matrix = simple_matrix(case)
+def bfs(graph: Any, case: Workload, with_parents: bool) -> Vector:
+    """Run LAGraph's BreadthFirstSearch: top-down, or bottom-up for a large frontier.
 
-    def count() -> Matrix:
-        counts = Matrix(np.int64, matrix.nrows, matrix.ncols)
-        counts(matrix.S) << matrix.mxm(matrix.T, semiring.plus_pair)
-        return counts
-
-    return count
-
-
-def triangles_of_vertices(case: Workload) -> Callable[[], np.ndarray]:
-    """Return the function that counts pairs of adjacent neighbors, as LAGraph's LCC does."""
-    matrix = simple_matrix(case)
-    upper = case.shared("python-graphblas, upper", lambda: matrix.select("triu").new())
-
-    def count() -> np.ndarray:
-        counts = Matrix(np.int64, matrix.nrows, matrix.ncols)
-        counts(matrix.S) << matrix.mxm(upper.T, semiring.plus_pair)
-        return counts.reduce_rowwise(monoid.plus).new().to_dense(0)
-
-    return count
+    The result has parents or levels. The values of a frontier are its own ids, or ones.
+    """
+    (adjacency, transpose), size, start = graph, case.vertices, case.start
+    step = semiring.ss.any_secondi if with_parents else semiring.any_pair
+    result, frontier = Vector(np.int64, size), Vector(np.int64 if with_parents else bool, size)
+    result[start], frontier[start] = (start, start) if with_parents else (0, True)
+    for level in range(1, size + 1):
+        if frontier.nvals * PULL_RATIO > size:
+            frontier(~result.S, replace) << transpose.mxv(frontier, step)
+        else:
+            frontier(~result.S, replace) << frontier.vxm(adjacency, step)
+        if frontier.nvals == 0:
+            break
+        result(frontier.S) << (frontier if with_parents else level)
+    result.wait()
+    return result
 
 
-@library.add("triangle_count", "plus_pair, masked", skip=products_below(MAX_PRODUCTS))
-def triangle_count(case: Workload) -> Prepared:
-    return triangles_of_vertices(case), np.asarray
+def depths(answer: Vector, case: Workload) -> np.ndarray:
+    """Return distances from parents."""
+    values, start = answer.to_dense(-1), case.start
+    reached = np.flatnonzero(values >= 0)
+    return tree_depths(np.append([start], reached[reached != start]), values)
 
 
-@library.add("clustering_coefficient", "plus_pair, masked", skip=products_below(MAX_PRODUCTS))
-def clustering_coefficient(case: Workload) -> Prepared:
-    count, degrees = triangles_of_vertices(case), case.degrees
-    wedges = np.maximum(degrees * (degrees - 1.0), 1)
-    return (lambda: 2 * count() / wedges), np.asarray
+def sssp(graph: Matrix, case: Workload) -> Vector:
+    """Run Bellman-Ford: vertices with a new distance relax their edges."""
+    distances = Vector(np.float64, case.vertices)
+    distances[case.start] = 0.0
+    frontier = distances.dup()
+    while frontier.nvals:
+        candidates = frontier.vxm(graph, semiring.min_plus).new()
+        no_better = candidates.ewise_mult(distances, binary.ge).new()
+        frontier(~no_better.V, replace) << candidates
+        distances(binary.min) << frontier
+    distances.wait()
+    return distances
 
 
-@library.add("neighbor_similarity", "plus_pair, masked", skip=products_below(MAX_PRODUCTS))
-def neighbor_similarity(case: Workload) -> Prepared:
-    count, degrees = triangles(case), case.degrees
-
-    def run() -> tuple[np.ndarray, ...]:
-        first, second, counts = count().select("triu").new().to_coo()
-        return first, second, jaccard(counts, degrees[first], degrees[second])
-
-    return run, lambda answer: case.by_edge(*answer)
-
-
-@library.add("core_number", "peeling by products", skip=products_below(10**9))
-def core_number(case: Workload) -> Prepared:
-    matrix, size = simple_matrix(case), case.vertices
-
-    def run() -> np.ndarray:
-        degrees = matrix.reduce_rowwise(monoid.plus).new()
-        cores, k = np.zeros(size, np.int64), 0
-        while degrees.nvals:
-            k = max(k, degrees.reduce(monoid.min).new().value)
-            removed = degrees.select("<=", k).new()
-            while removed.nvals:
-                cores[removed.to_coo(values=False)[0]] = k
-                degrees(~removed.S, replace) << degrees
-                lost = matrix.mxv(removed, semiring.plus_pair).new()
-                degrees(degrees.S, binary.minus) << lost
-                removed = degrees.select("<=", k).new()
-        return cores
-
-    return run, np.asarray
+def components(graph: Matrix, case: Workload) -> Vector:
+    """Run FastSV."""
+    ids = np.arange(case.vertices + 1)
+    parents = Vector.from_dense(ids[:-1])
+    grandparents, minimum = parents.dup(), parents.dup()
+    while True:
+        minimum(binary.min) << graph.mxv(grandparents, semiring.min_second)
+        to_parents = Matrix.from_csr(ids, parents.to_dense(), True, ncols=parents.size, dtype=bool)
+        parents(binary.min) << minimum.vxm(to_parents, semiring.min_first)
+        parents(binary.min) << minimum
+        parents(binary.min) << grandparents
+        previous, grandparents = grandparents, parents[parents.to_dense()].new()
+        if grandparents.isequal(previous):
+            return grandparents
 
 
-@library.add("label_propagation", "sorted tuples", note="labels of neighbors, sorted by NumPy")
-def label_propagation(case: Workload) -> Prepared:
-    """LAGraph's CDLP."""
-
-    def build() -> Matrix:
-        (sources, destinations), size = case.arcs, case.vertices
-        if case.directed:  # an edge in both directions counts twice
-            sources, destinations = (
-                np.concatenate([sources, destinations]), np.concatenate([destinations, sources]),
-            )  # fmt: skip
-        values = np.ones(sources.size, np.int64)
-        return Matrix.from_coo(
-            sources, destinations, values, nrows=size, ncols=size, dup_op=binary.plus
-        )
-
-    matrix = case.shared("python-graphblas, labels", build)
-
-    def run() -> np.ndarray:
-        labels = np.arange(case.vertices)
-        vertices, neighbors, counts = matrix.to_coo()
-        for _ in range(ITERATIONS):
-            keys = vertices.astype(np.int64) * case.vertices + labels[neighbors]
-            order = np.argsort(keys, kind="stable")
-            starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-            frequencies = np.add.reduceat(counts[order], starts)
-            owners, candidates = np.divmod(keys[order][starts], case.vertices)
-            best = np.lexsort([candidates, -frequencies, owners])  # the smallest of the frequent
-            first = np.flatnonzero(np.diff(owners[best], prepend=-1))
-            labels = labels.copy()
-            labels[owners[best][first]] = candidates[best][first]
-        return labels
-
-    return run, np.asarray
+def masked_product(matrix: Matrix, other: Matrix) -> Matrix:
+    """Return the products of rows with rows of another matrix, at the edges."""
+    counts = Matrix(np.int64, matrix.nrows, matrix.ncols)
+    counts(matrix.S) << matrix.mxm(other.T, semiring.plus_pair)
+    return counts
 
 
-@library.add("build", "CSR by source", by="source")
-def build_matrix(case: BuildCase) -> Prepared:
-    def run() -> Matrix:
-        ends, vertices = [case.source, case.destination], case.vertices
-        if case.has_names:
-            names, ids = np.unique(np.concatenate(ends), return_inverse=True)
-            ends, vertices = [ids[: case.rows], ids[case.rows :]], names.size
-        values = np.ones(case.rows, np.float32) if case.weight is None else case.weight
-        if not case.directed:
-            ends = [np.concatenate(ends), np.concatenate(ends[::-1])]
-            values = np.concatenate([values, values])
-        matrix = Matrix.from_coo(*ends, values, nrows=vertices, ncols=vertices, dup_op=binary.plus)
-        matrix.wait()
-        return matrix
+def triangles(graph: tuple[Matrix, Matrix], case: Workload) -> np.ndarray:
+    """Count pairs of adjacent neighbors, as LAGraph's LCC does."""
+    return masked_product(*graph).reduce_rowwise(monoid.plus).new().to_dense(0)
 
-    def pack(matrix: Matrix) -> Any:
-        rows, columns, _ = matrix.to_coo(values=False, sort=True)
-        return rows.astype(np.int64) << 32 | columns.astype(np.int64)
 
-    return run, pack
+def similarities(matrix: Matrix, case: Workload) -> tuple[np.ndarray, ...]:
+    """Return the ends and the Jaccard coefficients of edges with common neighbors."""
+    first, second, counts = masked_product(matrix, matrix).select("triu").new().to_coo()
+    return first, second, jaccard(counts, case.degrees[first], case.degrees[second])
+
+
+def label_pairs(case: Workload) -> Matrix:
+    """Return how often each vertex receives the label of each other: once per arc."""
+    sources, destinations = case.arcs
+    if not case.directed:
+        return matrix_of(case, case.arcs, np.int64(1))
+    ends = np.append(sources, destinations), np.append(destinations, sources)
+    return matrix_of(case, ends, np.ones(ends[0].size, np.int64), dup_op=binary.plus)
+
+
+def propagate_labels(matrix: Matrix, case: Workload) -> np.ndarray:
+    """Run LAGraph's CDLP: labels of neighbors, sorted."""
+    labels, (vertices, neighbors, counts) = np.arange(case.vertices), matrix.to_coo()
+    for _ in range(LABEL_ITERATIONS):
+        keys = vertices.astype(np.int64) * case.vertices + labels[neighbors]
+        order = np.argsort(keys, kind="stable")
+        starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        frequencies = np.add.reduceat(counts[order], starts)
+        owners, candidates = np.divmod(keys[order][starts], case.vertices)
+        best = np.lexsort([candidates, -frequencies, owners])  # the smallest of the frequent
+        first = np.flatnonzero(np.diff(owners[best], prepend=-1))
+        labels = labels.copy()
+        labels[owners[best][first]] = candidates[best][first]
+    return labels
+
+
+def build(_: None, case: Workload) -> Matrix:
+    """Build a matrix of the rows."""
+    ends, vertices = [case.source, case.destination], case.vertices
+    if case.has_names:
+        names, ids = np.unique(np.concatenate(ends), return_inverse=True)
+        ends, vertices = [ids[: case.rows], ids[case.rows :]], names.size
+    values = np.ones(case.rows, np.float32) if case.weight is None else case.weight
+    if not case.directed:
+        ends = [np.concatenate(ends), np.concatenate(ends[::-1])]
+        values = np.concatenate([values, values])
+    matrix = Matrix.from_coo(*ends, values, nrows=vertices, ncols=vertices, dup_op=binary.plus)
+    matrix.wait()
+    return matrix
+
+
+def dense(answer: Vector, case: Workload) -> np.ndarray:
+    """Return a vector, with -1 where it has no value."""
+    return answer.to_dense(-1)
+
+
+for precision, dtype in PRECISIONS.items():
+    add("pagerank", "semiring loop", pagerank, partial(transition, dtype=dtype), dense,
+        precision=precision, note="plus_second")  # fmt: skip
+for predecessors in (True, False):
+    add("bfs", "push and pull", partial(bfs, with_parents=predecessors), adjacencies,
+        depths if predecessors else dense, predecessors=predecessors)  # fmt: skip
+add("sssp", "Bellman-Ford", sssp, weighted, dense, predecessors=False, skip=lambda case: (
+    "it takes a product per edge of the longest path" if case.is_road else None))  # fmt: skip
+add("components", "FastSV", components, symmetric, dense)
+skip = products_below(2 * 10**10)
+
+
+def halves(case: Workload) -> tuple[Matrix, Matrix]:
+    """Return the symmetric adjacency, and its upper triangle."""
+    matrix = case.shared(simple)
+    return matrix, matrix.select("triu").new()
+
+
+add("triangle_count", "plus_pair, masked", triangles, halves, skip=skip)
+add("clustering_coefficient", "plus_pair, masked",
+    lambda graph, case: 2 * triangles(graph, case) / np.maximum(
+        case.degrees * (case.degrees - 1.0), 1), halves, skip=skip)  # fmt: skip
+add("neighbor_similarity", "plus_pair, masked", similarities, simple,
+    lambda answer, case: case.by_edge(*answer), skip=skip)  # fmt: skip
+add("label_propagation", "sorted tuples", propagate_labels, label_pairs, note="sorted by NumPy")
+add("build", "CSR by source", build, by="source",
+    convert=lambda matrix, case: pack(*matrix.to_coo(values=False, sort=True)[:2]))  # fmt: skip

@@ -1,181 +1,116 @@
-"""rapidsgraph: every method on a ready Graph, and layered edge lists in memory."""
+"""rapidsgraph: every method on a ready Graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 import rapidsgraph as rg
-from pipelines.benchmarks.adapters import (
-    DAMPING,
-    ITERATIONS,
-    MAX_ITERATIONS,
-    TOLERANCE,
-    Library,
-    Prepared,
-    products_below,
+from pipelines.benchmarks.adapters import DAMPING, LABEL_ITERATIONS, Library, products_below
+from pipelines.benchmarks.answers import (
+    EPSILON,
+    MU,
+    PRECISIONS,
+    clusters_and_cores,
+    result_arrays,
 )
-from pipelines.benchmarks.answers import EPSILON, MU, PRECISIONS, column_array
-from pipelines.benchmarks.graphs import BuildCase, Workload
+from pipelines.benchmarks.graphs import Workload, pack
 from rapidsgraph.graph.csr import row_indices
 from rapidsgraph.graph.local_graph import build_graph
 
 library = Library("rapidsgraph")
-METHODS = ("auto", "edge", "node", "contribution", "warp")
+add = library.add
 COUNTS = "common neighbors"  # beginning of the keys by which a Graph caches the counts of edges
-MAX_COMPARED = 5 * 10**9  # squared degrees for method "gpuscan", which compares whole lists
+CLUSTERS = {"epsilon": EPSILON, "mu": MU}
 
 
-def pagerank_of(graph: Any, case: Workload, iterations: int | None = None, **options: Any) -> Any:
-    """Run PageRank for some iterations, or until it converges."""
-    limits = {"tolerance": 0, "max_iterations": iterations}
-    if iterations is None:
-        tolerance = TOLERANCE[options["precision"]]
-        limits = {"tolerance": tolerance, "max_iterations": MAX_ITERATIONS}
-    return rg.pagerank(graph, damping=DAMPING, progress=False, **limits, **options)["pagerank"]
+def ready(case: Workload) -> Any:
+    """Return the graph."""
+    return case.graph
 
 
-def layered_list(case: Workload) -> Any:
-    """Return the layered edge list of the start of searches."""
-    build = lambda: rg.LayeredEdgeList.build(case.graph, case.start)  # noqa: E731
-    return case.shared("rapidsgraph, layered", build)
+def column(name: str) -> Callable[[Any, Workload], Any]:
+    """Return the function that returns a column of a result as an array, with -1 for nulls."""
+    return lambda answer, case: result_arrays({name: answer[name]}, case.xp)[name]
+
+
+def uncached(call: Callable[..., Any]) -> Callable[[Any, Workload], Any]:
+    """Return a call that first empties the graph's cache of counts."""
+
+    def run(graph: Any, case: Workload) -> Any:
+        for key in [key for key in graph._cache if key.startswith(COUNTS)]:
+            del graph._cache[key]
+        return call(graph)
+
+    return run
 
 
 for precision in PRECISIONS:
-    for method in METHODS:
-
-        @library.add("pagerank", method, precision=precision,
-                     call=lambda graph, case, m=method, p=precision: pagerank_of(
-                         graph, case, 1, method=m, precision=p))  # fmt: skip
-        def pagerank(case: Workload, method: str = method, precision: str = precision) -> Prepared:
-            graph = case.shared("rapidsgraph", case.build)
-            options = {"method": method, "precision": precision}
-            pagerank_of(graph, case, 1, **options)  # builds a layout, if the method has one
-            return partial(pagerank_of, graph, case, **options), column
-
-
-@library.add("pagerank", "layered", note="of a layered edge list")
-def layered_pagerank(case: Workload) -> Prepared:
-    return partial(pagerank_of, layered_list(case), case, precision="double"), column
-
-
-def column(values: Any) -> Any:
-    """Return a column as an array, with infinity for nulls."""
-    if hasattr(values, "fillna"):
-        values = values.astype(np.float64).fillna(np.inf).values
-    return values
-
-
-def distances(answer: Any) -> Any:
-    """Return distances as float64, infinity where unreached, which is -1 in arrays."""
-    values = column(answer["distance"]).astype(np.float64)
-    values[values < 0] = np.inf
-    return values
-
-
-def add_call(
-    task: str,
-    name: str,
-    call: Callable[[Any, Workload], Any],
-    convert: Callable[[Any], Any],
-    *,
-    clear: bool = False,
-    **options: Any,
-) -> None:
-    """Declare a call on a ready Graph; `clear` empties its cache of counts before each run."""
-
-    @library.add(task, name, call=call, **options)
-    def prepare(case: Workload) -> Prepared:
-        graph = case.shared("rapidsgraph", case.build)
-
-        def run() -> Any:
-            for key in [key for key in graph._cache if clear and key.startswith(COUNTS)]:
-                del graph._cache[key]
-            return call(graph, case)
-
-        return run, convert
-
+    for method in ("auto", "edge", "node", "contribution", "warp"):
+        add("pagerank", method,
+            lambda graph, case, iterations, m=method, p=precision: rg.pagerank(
+                graph, damping=DAMPING, tolerance=0, max_iterations=iterations, method=m,
+                precision=p, progress=False),
+            ready, column("pagerank"), precision=precision)  # fmt: skip
 
 for predecessors in (True, False):
-    for task in ("bfs", "sssp"):
-        add_call(task, task, lambda graph, case, task=task, p=predecessors: getattr(rg, task)(
-            graph, case.start, predecessors=p), distances, predecessors=predecessors)  # fmt: skip
+    add("bfs", "bfs", lambda graph, case, p=predecessors: rg.bfs(graph, case.start, predecessors=p),
+        ready, column("distance"), predecessors=predecessors)  # fmt: skip
+    add("sssp", "sssp",
+        lambda graph, case, p=predecessors: rg.sssp(graph, case.start, predecessors=p),
+        ready, column("distance"), predecessors=predecessors)  # fmt: skip
 
-for task in ("bfs", "sssp"):
-
-    @library.add(task, "layered", predecessors=True, note="of a layered edge list")
-    def layered_search(case: Workload, task: str = task) -> Prepared:
-        return partial(getattr(rg, task), layered_list(case)), distances
-
-
-add_call("components", "connected_components", lambda graph, case: rg.connected_components(graph),
-         lambda answer: column_array(answer, "component"))  # fmt: skip
-add_call("strong components", "connected_components",
-         lambda graph, case: rg.connected_components(graph, strong=True),
-         lambda answer: column_array(answer, "component"))  # fmt: skip
-for task, name in (
-    ("triangle_count", "triangles"),
-    ("clustering_coefficient", "coefficient"),
-    ("core_number", "core"),
+add("components", "connected_components", lambda graph, case: rg.connected_components(graph),
+    ready, column("component"))  # fmt: skip
+add("strong components", "connected_components",
+    lambda graph, case: rg.connected_components(graph, strong=True),
+    ready, column("component"))  # fmt: skip
+add("label_propagation", "label_propagation",
+    lambda graph, case: rg.label_propagation(graph, iterations=LABEL_ITERATIONS),
+    ready, column("label"))  # fmt: skip
+for function, name in (
+    (rg.triangle_count, "triangles"),
+    (rg.clustering_coefficient, "coefficient"),
+    (rg.core_number, "core"),
 ):
-    add_call(task, task, lambda graph, case, task=task: getattr(rg, task)(graph),
-             lambda answer, name=name: column_array(answer, name), clear=True)  # fmt: skip
-add_call("label_propagation", "label_propagation",
-         lambda graph, case: rg.label_propagation(graph, iterations=ITERATIONS),
-         lambda answer: column_array(answer, "label"))  # fmt: skip
-add_call("neighbor_similarity", "neighbor_similarity",
-         lambda graph, case: rg.neighbor_similarity(graph, kind="jaccard"),
-         lambda answer: column_array(answer, "jaccard"), clear=True)  # fmt: skip
-
-for method in ("auto", "gpuscan"):
-    skip = products_below(MAX_COMPARED) if method == "gpuscan" else None
-    add_call("similarity", method,
-             lambda graph, case, m=method: rg.structural_similarity(graph, method=m),
-             lambda answer: column_array(answer, "similarity"), clear=True, skip=skip,
-             gives="similarity")  # fmt: skip
-    add_call("scan", method,
-             lambda graph, case, m=method: rg.scan(graph, epsilon=EPSILON, mu=MU, method=m),
-             lambda answer: answer, clear=True, skip=skip,
-             gives="similarity and clustering")  # fmt: skip
-
-    @library.add("scan", method, skip=skip, gives="clustering alone")
-    def cluster(case: Workload, method: str = method) -> Prepared:
-        graph, options = case.shared("rapidsgraph", case.build), {"epsilon": EPSILON, "mu": MU}
-
-        def run() -> Any:
-            graph.cached(f"{COUNTS}, {method}", lambda: case.common_neighbors)
-            return rg.scan(graph, **options, method=method)
-
-        return run, lambda answer: answer
+    add(function.__name__, function.__name__, uncached(function), ready, column(name))
+add("neighbor_similarity", "neighbor_similarity",
+    uncached(lambda graph: rg.neighbor_similarity(graph, kind="jaccard")),
+    ready, column("jaccard"))  # fmt: skip
 
 
-@library.add("scan", "ScanIndex.query", note="build is that of the index", gives="clustering alone")
-def query(case: Workload) -> Prepared:
-    index = case.shared("rapidsgraph, index", lambda: rg.ScanIndex(case.graph))
-    return (lambda: index.query(EPSILON, MU)), lambda answer: answer
+def cluster_counted(graph: Any, case: Workload, method: str) -> Any:
+    """Cluster with the counts of edges that are known."""
+    graph.cached(f"{COUNTS}, {method}", lambda: case.common_neighbors)
+    return rg.scan(graph, **CLUSTERS, method=method)
 
 
-@library.add("build", "by source", by="source")
-def build(case: BuildCase) -> Prepared:
-    def pack(graph: Any) -> Any:
-        csr = graph.csr
-        return row_indices(csr).astype(np.int64) << 32 | csr.neighbors
-
-    return case.build, pack
+def clusters(answer: Any, case: Workload) -> Any:
+    """Return clusters and cores."""
+    return clusters_and_cores(answer)
 
 
-@library.add("build", "by destination", by="destination", note="vertices are not given")
-def build_by_destination(case: BuildCase) -> Prepared:
-    """Build as rg.pagerank(frame) does; vertices without edges are unknown."""
+for method in ("auto", "gpuscan"):  # the latter compares whole lists
+    skip = products_below(5 * 10**9) if method == "gpuscan" else lambda case: None
+    add("scan", method, uncached(lambda graph, m=method: rg.scan(graph, **CLUSTERS, method=m)),
+        ready, clusters, skip=skip, gives="similarity and clustering")  # fmt: skip
+    add("scan", method, lambda graph, case, m=method: cluster_counted(graph, case, m),
+        ready, clusters, skip=skip, gives="clustering alone")  # fmt: skip
+add("scan", "ScanIndex.query", lambda index, case: index.query(**CLUSTERS),
+    lambda case: rg.ScanIndex(case.graph), clusters, gives="clustering alone")  # fmt: skip
 
-    def pack(graph: Any) -> Any:
-        csc, names = graph.csc, case.xp.asarray(graph.vertices["vertex"])
-        sources, destinations = csc.neighbors, row_indices(csc)
-        if not case.has_names:
-            sources, destinations = names[sources], names[destinations]
-        return sources.astype(np.int64) << 32 | destinations.astype(np.int64)
 
-    return (lambda: build_graph(case.frame, layout="csc", directed=case.directed)), pack
+def pack_csc(graph: Any, case: Workload) -> Any:
+    """Return the arcs of a graph by destination; its ids leave out vertices without edges."""
+    names = case.xp.arange(graph.num_vertices)
+    if not case.has_names:
+        names = case.xp.asarray(graph.vertices["vertex"])
+    return pack(names[graph.csc.neighbors], names[row_indices(graph.csc)])
+
+
+add("build", "by source", lambda _, case: case.build(),
+    convert=lambda graph, case: pack(row_indices(graph.csr), graph.csr.neighbors),
+    by="source")  # fmt: skip
+add("build", "by destination", note="vertices are not given, as in rg.pagerank(frame)",
+    run=lambda _, case: build_graph(case.frame, layout="csc", directed=case.directed),
+    convert=pack_csc, by="destination")  # fmt: skip
