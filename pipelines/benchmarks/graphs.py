@@ -255,8 +255,8 @@ def find_file(name: str, folder: Path | None) -> Path:
         if path.exists():
             return path
     raise GraphUnavailableError(
-        f"{name}: skipped, there is no such generator, and neither {stem}.parquet nor {stem}.txt.gz "
-        f"(as of snap.stanford.edu) is in {folders[0]}; name another folder with --data"
+        f"{name}: skipped, there is no such generator, and neither {stem}.parquet nor "
+        f"{stem}.txt.gz (of snap.stanford.edu) is in {folders[0]}; name another folder with --data"
     )
 
 
