@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from .. import device, frames
 from ..device import Array
-from ..errors import MissingColumnError
+from ..errors import GraphError, MissingColumnError
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike
@@ -77,6 +78,11 @@ def tabulate_pairs(labeling: Labeling, pairs: Any) -> Any:
             parameter="pairs", column=columns[0], columns=names,
             candidates=dict(zip(columns, names, strict=True)), hint=hint,
         )  # fmt: skip
+    if isinstance(table, Mapping):
+        lengths = {len(table[name]) for name in columns if hasattr(table.get(name), "__len__")}
+        if len(lengths) > 1:
+            message = f"{{parameter}}: columns have different lengths: {sorted(lengths)}"
+            raise GraphError(message, parameter="pairs")
     return table
 
 

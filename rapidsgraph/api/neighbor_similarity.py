@@ -32,7 +32,7 @@ def neighbor_similarity(
     pairs : frame or list of tuples, optional
         Pairs of vertices of the graph, in columns `source` and `destination`, or as tuples of two
         names; of several name columns, those of the result. By default the endpoints of every edge.
-        On Dask, pairs need ``method="frames"``, and must fit in the memory of the client.
+        On Dask, pairs must fit in the memory of the client.
     kind : {"jaccard", "overlap", "cosine", "common"}, default "jaccard"
         The measure; see Notes.
     method : {"auto", "frames"}, default "auto"

@@ -144,6 +144,9 @@ def test_what_cannot_be_used(method):
     assert error.value.row == 1
     with pytest.raises(rg.GraphError, match="destination"):
         rg.neighbor_similarity(frame, frame[["source"]], method=method)
+    uneven = {"source": [0, 1], "destination": [1]}
+    with pytest.raises(rg.GraphError, match=r"pairs: columns have different lengths: \[1, 2\]"):
+        rg.neighbor_similarity(frame, uneven, method=method)
     with pytest.raises(rg.GraphError, match="kind is 'dice'"):
         rg.neighbor_similarity(frame, kind="dice", method=method)
     graph = rg.Graph(frame.assign(jaccard=1), ["jaccard", "source"], ["jaccard", "destination"])
@@ -154,12 +157,11 @@ def test_what_cannot_be_used(method):
 def test_pairs_on_dask():
     frame, pairs = FrameMaker("dask-3")(frame_columns(SHAPES["random"])), [(3, 1), (0, 9)]
     table = make_pairs(FrameMaker("pandas"), pairs)
-    with pytest.raises(rg.GraphError, match="pairs are not supported for distributed .*'frames'"):
-        rg.neighbor_similarity(frame, table)
     expected = define(SHAPES["random"], pairs, "jaccard")
     for each in (table, FrameMaker("dask-1")(dict(zip(table, table.to_numpy().T)))):
-        result = rg.neighbor_similarity(frame, each, method="frames")
-        assert listed(result)["jaccard"] == pytest.approx(expected)
+        for method in ("auto", "frames"):
+            result = rg.neighbor_similarity(frame, each, method=method)
+            assert listed(result)["jaccard"] == pytest.approx(expected)
 
 
 def test_the_check_finds_wrong_rows_and_values():

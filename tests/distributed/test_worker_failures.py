@@ -33,6 +33,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
 LIMIT = 100  # seconds
 START = 7
+PAIRS = [(vertex, 7 * vertex % 3000) for vertex in range(0, 3000, 2)]
 
 
 @contextlib.contextmanager
@@ -162,6 +163,7 @@ CALLS = {
     "components": rg.connected_components,
     "strong components": lambda graph: rg.connected_components(graph, strong=True),
     "similarity": rg.structural_similarity,
+    "pairs": lambda graph: rg.neighbor_similarity(graph, PAIRS, kind="common"),
     "scan": lambda graph: rg.scan(graph, epsilon=0.3, mu=2),
 }
 
@@ -193,6 +195,7 @@ TASKS = [
     ("sssp", "search"),
     ("components", "components"),
     ("strong components", "strong"),
+    ("pairs", "pairs"),
 ]
 LONG_TASKS = ("components",)
 
