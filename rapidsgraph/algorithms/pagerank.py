@@ -59,9 +59,10 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
     """
     value_type, max_iterations = parameters.value_type, parameters.max_iterations
 
-    def compile_ahead(_weight_type: Any) -> None:
+    def compile_ahead(weight_type: Any) -> None:
         if parameters.method == "auto":
-            device.compile_ahead("pagerank", "iterate", cooperative=True, value_t=value_type)
+            types = {"value_t": value_type, "weight_t": bool if weight_type is None else value_type}
+            device.compile_ahead("pagerank", "iterate", cooperative=True, **types)
 
     graph = as_local_graph(
         graph, layout="csc", compile_ahead=compile_ahead, **FRAME_OPTIONS["pagerank"]

@@ -61,7 +61,8 @@ class PageRankLayout:
         Number of first rows that are cut into chunks, and that are not in slices.
     num_narrow_slices, num_chunks : int
     chunk_rows, chunk_offsets, row_offsets, slice_offsets, neighbors, weights : array
-        Parameters of the kernel. `neighbors` holds positions of contributions.
+        Parameters of the kernel. `neighbors` holds positions of contributions, and `weights` are
+        of the value type, or empty and Boolean without weights.
     inverse_weights : array of the value type, shape (rows,)
         1 over the weight that leaves the vertex; 0 for a dangling vertex.
     """
@@ -215,18 +216,20 @@ def build_layout(
             num_long_rows=num_long_rows, chunk_offsets=chunk_offsets, chunk_rows=chunk_rows,
         )  # fmt: skip
     neighbors = xp.empty(num_entries, xp.int32)
-    new_weights = xp.empty(num_entries if weights.size else 0, value_type)
+    weighted = weights.size > 0
+    new_weights = xp.empty(num_entries if weighted else 0, value_type)
     device.launch(
         "pagerank_layout", "arrange", size=WARP * num_rows,
         num_vertices=num_rows, num_contributions=num_contributions, num_whole_rows=num_whole_rows,
         order=order, contribution_index=vertex_index, offsets=csc.offsets, neighbors=csc.neighbors,
-        weights=weights, weighted=weights.size > 0, row_offsets=row_offsets,
+        weights=weights, weighted=weighted, row_offsets=row_offsets,
         slice_offsets=slice_offsets, new_neighbors=neighbors, new_weights=new_weights,
     )  # fmt: skip
     return PageRankLayout(
         order, contribution_index, num_contributions, num_cached, rows.num_isolated, num_long_rows,
         num_whole_rows, num_narrow_slices, num_chunks, chunk_rows, chunk_offsets, row_offsets,
-        slice_offsets, neighbors, new_weights, invert_weights(out_weights, order, value_type),
+        slice_offsets, neighbors, new_weights if weighted else xp.empty(0, bool),
+        invert_weights(out_weights, order, value_type),
     )  # fmt: skip
 
 
@@ -382,7 +385,7 @@ def launch_iterations(
         num_chunks=layout.num_chunks, num_cached=layout.num_cached, chunk_rows=layout.chunk_rows,
         chunk_offsets=layout.chunk_offsets, row_offsets=layout.row_offsets,
         slice_offsets=layout.slice_offsets, neighbors=layout.neighbors, weights=layout.weights,
-        weighted=layout.weights.size > 0, contribution_index=layout.contribution_index,
+        contribution_index=layout.contribution_index,
         has_contribution_index=layout.contribution_index.size > 0,
         inverse_weights=layout.inverse_weights, teleport=teleport, num_teleports=teleport.size,
         dangling_weights=dangling_weights, num_dangling_weights=dangling_weights.size,

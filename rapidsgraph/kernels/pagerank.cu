@@ -31,6 +31,11 @@
 #ifndef value_t
 #define value_t double
 #endif
+// Of `iterate`: bool means that the graph has no weights.
+#ifndef weight_t
+#define weight_t bool
+#endif
+#define WEIGHTED (sizeof(weight_t) > 1)
 #ifndef new_value_t
 #define new_value_t value_t
 #endif
@@ -225,11 +230,18 @@ extern "C" __global__ void order_by_vertex(
   }
 }
 
+__device__ __forceinline__ value_t load_weight(const bool *) { return 1; }
+
+template <class T>
+__device__ __forceinline__ value_t load_weight(const T *weight) {
+  return __ldcs(weight);
+}
+
 // Most loads of an iteration wait for a contribution, so as many are in flight as registers allow.
 // A neighbor is read once per iteration, with a streaming load that leaves the cache to
 // contributions.
-template <bool WEIGHTED, int COUNT>
-__device__ __forceinline__ double gather_batch(const int *neighbors, const value_t *weights,
+template <int COUNT>
+__device__ __forceinline__ double gather_batch(const int *neighbors, const weight_t *weights,
                                                const value_t *contributions,
                                                const value_t *cached_contributions,
                                                int num_cached) {
@@ -241,7 +253,7 @@ __device__ __forceinline__ double gather_batch(const int *neighbors, const value
   for (int k = 0; k < COUNT; k++) {
     value[k] =
         neighbor[k] < num_cached ? cached_contributions[neighbor[k]] : contributions[neighbor[k]];
-    if (WEIGHTED) weight[k] = __ldcs(weights + k * WARP);
+    if (WEIGHTED) weight[k] = load_weight(weights + k * WARP);
   }
   double sum = 0.0;
 #pragma unroll
@@ -251,27 +263,26 @@ __device__ __forceinline__ double gather_batch(const int *neighbors, const value
 }
 
 // The sum over `count` contributions, WARP apart from each other in the list.
-template <bool WEIGHTED>
-__device__ __forceinline__ double gather(const int *neighbors, const value_t *weights, int count,
+__device__ __forceinline__ double gather(const int *neighbors, const weight_t *weights, int count,
                                          const value_t *contributions,
                                          const value_t *cached_contributions, int num_cached) {
   double sum = 0.0;
   for (; count >= LOADS_IN_FLIGHT; count -= LOADS_IN_FLIGHT, neighbors += LOADS_IN_FLIGHT * WARP) {
-    sum += gather_batch<WEIGHTED, LOADS_IN_FLIGHT>(neighbors, weights, contributions,
-                                                   cached_contributions, num_cached);
+    sum += gather_batch<LOADS_IN_FLIGHT>(neighbors, weights, contributions, cached_contributions,
+                                         num_cached);
     if (WEIGHTED) weights += LOADS_IN_FLIGHT * WARP;
   }
 #pragma unroll
   for (int step = LOADS_IN_FLIGHT / 2; step > 0; step /= 2) {
     if (!(count & step)) continue;
-    sum += step == 8   ? gather_batch<WEIGHTED, 8>(neighbors, weights, contributions,
-                                                   cached_contributions, num_cached)
-           : step == 4 ? gather_batch<WEIGHTED, 4>(neighbors, weights, contributions,
-                                                   cached_contributions, num_cached)
-           : step == 2 ? gather_batch<WEIGHTED, 2>(neighbors, weights, contributions,
-                                                   cached_contributions, num_cached)
-                       : gather_batch<WEIGHTED, 1>(neighbors, weights, contributions,
-                                                   cached_contributions, num_cached);
+    sum +=
+        step == 8
+            ? gather_batch<8>(neighbors, weights, contributions, cached_contributions, num_cached)
+        : step == 4
+            ? gather_batch<4>(neighbors, weights, contributions, cached_contributions, num_cached)
+        : step == 2
+            ? gather_batch<2>(neighbors, weights, contributions, cached_contributions, num_cached)
+            : gather_batch<1>(neighbors, weights, contributions, cached_contributions, num_cached);
     neighbors += step * WARP;
     if (WEIGHTED) weights += step * WARP;
   }
@@ -283,19 +294,27 @@ __device__ __forceinline__ int items_of_lane(int length, int lane) {
   return (length - lane + WARP - 1) / WARP;
 }
 
-template <bool WEIGHTED>
-__device__ __forceinline__ void iterate_rows(
-    long long num_iterations, double tolerance, double damping, int num_vertices,
-    int num_contributions, int num_isolated, int num_long_rows, int num_whole_rows,
-    int num_narrow_slices, int num_chunks, int num_cached, const int *chunk_rows,
-    const int *chunk_offsets, const long long *row_offsets, const long long *slice_offsets,
-    const int *neighbors, const value_t *weights, const int *contribution_index,
-    bool has_contribution_index, const value_t *inverse_weights, const double *teleport,
-    bool has_teleports, const double *dangling_weights, bool has_dangling_weights,
-    value_t *contributions, value_t *pagerank, double *chunk_sums, int *arrived_chunks,
-    double *partials, unsigned long long *arrived_blocks, double *state) {
+// Up to `num_iterations` iterations in one cooperative launch. contributions holds two buffers of
+// num_contributions + 1 values, the last of them 0; iteration i reads buffer i % 2.
+// num_contributions exceeds num_vertices if the rows are a partition of a graph. partials holds two
+// buffers of two values per block. arrived_blocks (one value) and arrived_chunks (one per long row)
+// are 0 before the launch. The last num_isolated rows have no arc, so they have one common value,
+// state[4], which is not stored per row; teleport and dangling_weights then have one value each.
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
+    iterate(long long num_iterations, double tolerance, double damping, long long num_vertices,
+            long long num_contributions, long long num_isolated, long long num_long_rows,
+            long long num_whole_rows, long long num_narrow_slices, long long num_chunks,
+            long long num_cached, const int *chunk_rows, const int *chunk_offsets,
+            const long long *row_offsets, const long long *slice_offsets, const int *neighbors,
+            const weight_t *weights, const int *contribution_index,
+            long long has_contribution_index, const value_t *inverse_weights,
+            const double *teleport, long long num_teleports, const double *dangling_weights,
+            long long num_dangling_weights, value_t *contributions, value_t *pagerank,
+            double *chunk_sums, int *arrived_chunks, double *partials,
+            unsigned long long *arrived_blocks, double *state) {
   extern __shared__ __align__(8) unsigned char shared[];
   value_t *cached_contributions = (value_t *)shared;
+  const bool has_teleports = num_teleports > 1, has_dangling_weights = num_dangling_weights > 1;
   const int lane = threadIdx.x % WARP, warps = gridDim.x * (blockDim.x / WARP);
   const int warp = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
   const int rows = num_vertices - num_isolated, slices = (rows - num_whole_rows + WARP - 1) / WARP;
@@ -352,8 +371,8 @@ __device__ __forceinline__ void iterate_rows(
       const int width = (int)((slice_offsets[slice + 1] - start) / WARP);
       const int row = num_whole_rows + slice * WARP + lane, valid_row = min(row, rows - 1);
       const value_t inverse = inverse_weights[valid_row], old = old_value(valid_row, inverse);
-      const double sum = gather<WEIGHTED>(neighbors + start + lane, weights + start + lane, width,
-                                          old_contributions, cached_contributions, num_cached);
+      const double sum = gather(neighbors + start + lane, weights + start + lane, width,
+                                old_contributions, cached_contributions, num_cached);
       if (row < rows) finish_row(row, sum, old, inverse);
     }
 
@@ -363,9 +382,9 @@ __device__ __forceinline__ void iterate_rows(
       const int row = chunk_rows[chunk], first = chunk_offsets[row], last = chunk_offsets[row + 1];
       const long long start = row_offsets[row] + (chunk - first) * (long long)PAGERANK_CHUNK;
       const int length = (int)min((long long)PAGERANK_CHUNK, row_offsets[row + 1] - start);
-      double sum = warp_sum(gather<WEIGHTED>(neighbors + start + lane, weights + start + lane,
-                                             items_of_lane(length, lane), old_contributions,
-                                             cached_contributions, num_cached));
+      double sum = warp_sum(gather(neighbors + start + lane, weights + start + lane,
+                                   items_of_lane(length, lane), old_contributions,
+                                   cached_contributions, num_cached));
       // The last warp to arrive adds the chunks of the row, always in the same order.
       int before = 0;
       if (lane == 0) {
@@ -392,9 +411,9 @@ __device__ __forceinline__ void iterate_rows(
       const long long start = row_offsets[row];
       const int length = (int)(row_offsets[row + 1] - start);
       const value_t inverse = inverse_weights[row], old = old_value(row, inverse);
-      const double sum = warp_sum(gather<WEIGHTED>(neighbors + start + lane, weights + start + lane,
-                                                   items_of_lane(length, lane), old_contributions,
-                                                   cached_contributions, num_cached));
+      const double sum = warp_sum(gather(neighbors + start + lane, weights + start + lane,
+                                         items_of_lane(length, lane), old_contributions,
+                                         cached_contributions, num_cached));
       if (lane == 0) finish_row(row, sum, old, inverse);
     }
 
@@ -410,7 +429,7 @@ __device__ __forceinline__ void iterate_rows(
 #pragma unroll
       for (int j = 0; j < SLICES_PER_WARP; j++) {
         const int slice = min(first + j, slices - 1);
-        const int row = min(num_whole_rows + slice * WARP + lane, rows - 1);
+        const int row = min((int)num_whole_rows + slice * WARP + lane, rows - 1);
         start[j] = slice_offsets[slice] + lane;
         width[j] =
             first + j < slices ? (int)((slice_offsets[slice + 1] - start[j] + lane) / WARP) : 0;
@@ -437,7 +456,7 @@ __device__ __forceinline__ void iterate_rows(
           if (WEIGHTED)
             weight[j] = neighbor[j] == num_contributions
                             ? (value_t)0
-                            : __ldcs(weights + start[j / 2] + (k + j % 2) * WARP);
+                            : load_weight(weights + start[j / 2] + (k + j % 2) * WARP);
         }
 #pragma unroll
         for (int j = 0; j < 2 * SLICES_PER_WARP; j++)
@@ -476,36 +495,4 @@ __device__ __forceinline__ void iterate_rows(
     state[3] = converged;
     state[4] = isolated_value;
   }
-}
-
-// Up to `num_iterations` iterations in one cooperative launch. contributions holds two buffers of
-// num_contributions + 1 values, the last of them 0; iteration i reads buffer i % 2.
-// num_contributions exceeds num_vertices if the rows are a partition of a graph. partials holds two
-// buffers of two values per block. arrived_blocks (one value) and arrived_chunks (one per long row)
-// are 0 before the launch. The last num_isolated rows have no arc, so they have one common value,
-// state[4], which is not stored per row; teleport and dangling_weights then have one value each.
-extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
-    iterate(long long num_iterations, double tolerance, double damping, long long num_vertices,
-            long long num_contributions, long long num_isolated, long long num_long_rows,
-            long long num_whole_rows, long long num_narrow_slices, long long num_chunks,
-            long long num_cached, const int *chunk_rows, const int *chunk_offsets,
-            const long long *row_offsets, const long long *slice_offsets, const int *neighbors,
-            const value_t *weights, long long weighted, const int *contribution_index,
-            long long has_contribution_index, const value_t *inverse_weights,
-            const double *teleport, long long num_teleports, const double *dangling_weights,
-            long long num_dangling_weights, value_t *contributions, value_t *pagerank,
-            double *chunk_sums, int *arrived_chunks, double *partials,
-            unsigned long long *arrived_blocks, double *state) {
-#define RUN(WEIGHTED)                                                                          \
-  iterate_rows<WEIGHTED>(num_iterations, tolerance, damping, num_vertices, num_contributions,  \
-                         num_isolated, num_long_rows, num_whole_rows, num_narrow_slices,       \
-                         num_chunks, num_cached, chunk_rows, chunk_offsets, row_offsets,       \
-                         slice_offsets, neighbors, weights, contribution_index,                \
-                         has_contribution_index, inverse_weights, teleport, num_teleports > 1, \
-                         dangling_weights, num_dangling_weights > 1, contributions, pagerank,  \
-                         chunk_sums, arrived_chunks, partials, arrived_blocks, state)
-  if (weighted)
-    RUN(true);
-  else
-    RUN(false);
 }

@@ -355,7 +355,6 @@ def iterate(
     slice_offsets,
     neighbors,
     weights,
-    weighted,
     contribution_index,
     has_contribution_index,
     inverse_weights,
@@ -371,7 +370,7 @@ def iterate(
     arrived_blocks,
     state,
 ):
-    active = num_vertices - num_isolated
+    active, weighted = num_vertices - num_isolated, weights.size > 0
     slices = (active - num_whole_rows + WARP - 1) // WARP
     num_blocks = len(partials) // 2
     work = slice_offsets[slices] + 4 * (num_whole_rows + slices * WARP)
