@@ -2,9 +2,9 @@
 
 `IMPLEMENTATIONS` is the one table of what runs where: a row per algorithm, a column per graph
 type. A new algorithm is a row; a new engine for one is an entry. An implementation takes a graph
-and `Parameters`, and returns a frame; that of PageRank also the iterations and the residual. Those
-of `LocalGraph` also take edge frames, those of `DistributedGraph` take Dask frames, and those of
-`FrameGraph`, which ``method="frames"`` selects, take all of these.
+and `Parameters`, and returns a frame; that of PageRank also returns the number of iterations and
+the residual. Those of `LocalGraph` also take edge frames, those of `DistributedGraph` take Dask
+frames, and those of `FrameGraph`, which ``method="frames"`` selects, take all of these.
 """
 
 from __future__ import annotations

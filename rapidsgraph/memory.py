@@ -1,7 +1,7 @@
 """Estimate the memory of building a graph from a frame or file and running an algorithm on it.
 
-The estimate is the larger of `graph.build_memory`, of the build, and `algorithms.run_memory`, of
-the run on the graph.
+The estimate is the larger of two peaks: that of the build (`graph.build_memory`), and that of the
+run on the graph (`algorithms.run_memory`).
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def _with_message_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def describe_error(error: GraphError) -> str:
-    """Return the message of an error with the options of the command for its parameters."""
+    """Return the message of an error, with options of the command in place of parameters."""
     if isinstance(error, ConvergenceError):
         return error.describe("--max-iterations", "--tolerance", "--tolerance 0")
     if isinstance(error, MissingColumnError) and error.parameter in COLUMN_PARAMETERS:
@@ -177,7 +177,7 @@ def columns_of(frame: Frame) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def print_rows(columns: Iterable[tuple[str, Iterable]], numbers: Collection[str]) -> None:
-    """Print columns as a table on a terminal, otherwise as lines of tabs with all digits.
+    """Print columns as a table on a terminal, otherwise as tab-separated lines with all digits.
 
     Parameters
     ----------

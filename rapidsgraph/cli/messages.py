@@ -117,7 +117,7 @@ def note(text: str) -> None:
     """Print a line on standard error, unless --quiet is given."""
     if is_quiet():
         return
-    with contextlib.suppress(OSError):  # a full disk below a log must not end the work
+    with contextlib.suppress(OSError):  # a full disk that holds a log must not end the work
         typer.echo(text, err=True)
 
 
@@ -129,7 +129,7 @@ def show_warning(message: Warning | str, *_location: Any, **_file: Any) -> None:
 
 def fail(reason: object, code: int = 1) -> NoReturn:
     """Exit with one line on standard error."""
-    with contextlib.suppress(OSError):  # the exit code still tells
+    with contextlib.suppress(OSError):  # the exit code still reports the failure
         typer.secho("error: ", fg="red", nl=False, err=True)
         typer.echo(" ".join(str(reason).split()), err=True)
     raise typer.Exit(code)

@@ -15,8 +15,8 @@ DUCKDB_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT"
 def find_weight_candidates(frame: Frame, endpoints: Collection[Any]) -> list[str]:
     """Return the columns of numbers that may be weights of a frame, the likeliest first.
 
-    There are none beside a column `weight`, nor if the frame is of a library that is not
-    known here. No values are read.
+    There are none if there is a column `weight`, or if the library of the frame is unknown. No
+    values are read.
 
     Parameters
     ----------

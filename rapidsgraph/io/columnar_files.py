@@ -40,7 +40,7 @@ def _number_columns(schema: Any, names: Sequence[str]) -> list[str]:
 
 @contextlib.contextmanager
 def file_errors(file: InputFile) -> Iterator[None]:
-    """Convert the errors of readers as `read_errors`, with the name of a file for its path."""
+    """Convert errors as `read_errors` does, with the name of a file in place of its local path."""
     import pyarrow as pa
 
     with read_errors(file.name):
@@ -124,7 +124,7 @@ class Parquet:
         return all(is_plain_number(self.schema.field(name).type) for name in names)
 
     def number_columns(self, names: Sequence[str]) -> list[str]:
-        """Return those of some columns whose type is one of numbers, decimals included."""
+        """Return which of some columns hold numbers, decimals included."""
         return _number_columns(self.schema, names)
 
     def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
@@ -235,7 +235,7 @@ class Arrow:
                 yield batch if batch.schema == schema else batch.cast(schema)
 
     def number_columns(self, names: Sequence[str]) -> list[str]:
-        """Return those of some columns whose type is one of numbers, decimals included."""
+        """Return which of some columns hold numbers, decimals included."""
         return _number_columns(self.schema, names)
 
     def edge_metadata(self, source: str, destination: str) -> EdgeMetadata:
@@ -295,7 +295,7 @@ class ArrowReader:
         """Read columns into an Arrow table."""
         with read_errors(self.name), self._open(columns) as batches:
             table = batches.read_all().select(columns)
-            table.validate(full=True)  # or a damaged offset would be followed
+            table.validate(full=True)  # before a damaged offset is followed
         return table
 
     def record_batches(self, columns: Sequence[str], limit: int) -> Iterator[Any]:
@@ -355,7 +355,7 @@ def merge_schemas(common: Any, schema: Any, name: Name, first_name: Name) -> Any
 
 
 def _plain_type(dtype: Any) -> Any:
-    """Return the type of the values of a dictionary, or another type as it is."""
+    """Return the value type of a dictionary type, and any other type unchanged."""
     from pyarrow import types
 
     return dtype.value_type if types.is_dictionary(dtype) else dtype

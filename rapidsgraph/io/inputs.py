@@ -260,7 +260,7 @@ def _explain_broken_url(path: Path) -> None:
 def _same_format(
     name: Name, paths: Sequence[tuple[Path, Name]], format: Format | None, local_path: Path | None
 ) -> InputFiles:
-    """Return files of one format; raise GraphError that names a file of another one."""
+    """Return files of one format; raise GraphError that names a file of another format."""
     formats = [format or format_of(file_name) for _, file_name in paths]
     for (_, file_name), each in zip(paths, formats, strict=True):
         if each != formats[0]:

@@ -144,7 +144,7 @@ def _to_text(value: Any) -> str:
 
 
 def _whole_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield chunks of text that end with a line."""
+    """Yield chunks of whole lines."""
     incomplete: list[bytes] = []
     is_first = True
     for block in iter(lambda: file.read(CHUNK_BYTES), b""):

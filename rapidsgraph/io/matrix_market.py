@@ -68,7 +68,7 @@ class Matrix(Text):
 
     @property
     def vertices(self) -> range:
-        """Return all vertices, with or without edges; GraphError if they exceed the maximum."""
+        """Return all vertices, with or without edges; raise GraphError if there are too many."""
         check_vertex_count(self.size, f"{self.files}, line {self._size_line}: ")
         return range(1, self.size + 1)
 

@@ -1,4 +1,4 @@
-"""Errors, the selection of columns and the search for weights, for the readers of all formats."""
+"""Errors, column selection and candidates for weights, for the readers of all formats."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read_errors(path: str | Path) -> Iterator[None]:
     except PermissionError as error:
         raise GraphError(f"{path}: there is no permission to read it", path=path) from error
     except OSError as error:
-        if is_no_space(error):  # of another file, which is written in the block
+        if is_no_space(error):  # of a file that the block writes
             raise
         raise damaged_error(path, error) from error
     except (EOFError, zlib.error) as error:
@@ -105,7 +105,7 @@ class Table(Protocol):
         """Return the name of the file that has a row, and the row's number there."""
 
     def number_columns(self, names: Sequence[str]) -> list[str]:
-        """Return those of some columns that hold numbers, by the schema or the first rows."""
+        """Return which of some columns hold numbers, by the schema or the first rows."""
 
 
 class ColumnSelection(NamedTuple):
@@ -254,9 +254,9 @@ def _check_endpoints(column_names: Sequence[str], path: str | Path, weight: str 
 
 @contextlib.contextmanager
 def weight_errors(weights: list[str]) -> Iterator[None]:
-    """Say in errors about the default column of weights how to ignore it.
+    """Add to errors about the default column of weights how to ignore it.
 
-    `weights` is that of a `ColumnSelection`.
+    `weights` is as in `ColumnSelection`.
     """
     try:
         yield

@@ -38,7 +38,7 @@ from .text_stream import (
     strip_line,
 )
 
-CHECKED_ROWS = 100  # whose fields tell whether a column holds numbers
+CHECKED_ROWS = 100  # whose fields show whether a column holds numbers
 INTEGER = re.compile(r"\s*-?[0-9]+\s*")
 
 
@@ -105,7 +105,7 @@ class Text:
             self.header_rows, self._header_lines = 1, line
 
     def _join(self, texts: Sequence[Self]) -> None:
-        """Read several files, each of which was opened, as one text."""
+        """Read several opened files as one text."""
         first = next((each for each in texts if each.has_rows), texts[0])
         for each in texts:
             if each.has_rows and each.names != first.names:
@@ -225,7 +225,7 @@ class Text:
                 yield reader.line_num, fields
 
     def check_quotes(self) -> None:
-        """Follow the quotes of the whole file.
+        """Check the quotes of the whole file.
 
         Raises
         ------
@@ -274,7 +274,7 @@ class Text:
         return None
 
     def number_columns(self, names: Sequence[str]) -> list[str]:
-        """Return those of some columns that hold numbers in all of the first rows."""
+        """Return which of some columns hold numbers in all of the first rows."""
         places = {name: self.names.index(name) for name in names}
         rows = itertools.islice(self.rows(), self.header_rows, self.header_rows + CHECKED_ROWS)
         first = [fields for _, fields in rows]

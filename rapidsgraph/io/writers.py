@@ -109,7 +109,7 @@ def write_frame(
 
 
 def _check_stream(file: Any, name: Name, format: Format | None) -> Format:
-    """Return `format`; GraphError unless it is given, and a file is binary and open for writing."""
+    """Return `format`; check that it is given, and that a file is binary and open for writing."""
     if hasattr(file, "writable") and not file.writable():
         raise GraphError(f"{name}: the file is not open for writing", parameter="path", path=name)
     if hasattr(file, "encoding"):

@@ -1,4 +1,4 @@
-"""PageRank, and degrees and what follows from them, as NetworkX calls them."""
+"""PageRank, degrees and what follows from degrees, with the signatures of NetworkX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triangles, clustering, Jaccard coefficients and core numbers as NetworkX calls them."""
+"""Triangles, clustering, Jaccard coefficients and core numbers, with NetworkX's signatures."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Connected components as NetworkX calls them.
+"""Connected components, with the signatures of NetworkX.
 
-NetworkX itself refuses directed or undirected graphs before it calls a backend.
+Where a function takes only directed or only undirected graphs, NetworkX refuses the others itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Graphs of NetworkX as this backend takes them.
+"""NetworkX graphs that are converted for this backend.
 
 Vertices are positions among the nodes of the NetworkX graph, so that nodes may be any objects and
 results keep their order.
@@ -29,7 +29,7 @@ MAX_EXACT_TOTAL = 2**53  # below which sums of integers in double precision are 
 
 
 class ConvertedGraph:
-    """A graph of NetworkX, converted.
+    """A converted NetworkX graph.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def convert_from_nx(
     preserve_edge_attrs: bool = False,
     **_: Any,
 ) -> ConvertedGraph:
-    """Convert a NetworkX graph; the protocol of NetworkX gives the other arguments.
+    """Convert a NetworkX graph; other arguments of the backend protocol are ignored.
 
     Parameters
     ----------

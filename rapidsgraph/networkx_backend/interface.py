@@ -193,8 +193,8 @@ CHECKS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
     "transitivity": check_clustering,
     "triangles": check_clustering,
 }
-# Nodes and edges from which a call is faster than NetworkX: of functions that take it long, and of
-# others.
+# Sizes, in nodes and edges, from which a call is faster than NetworkX: for functions that are slow
+# there, and for others.
 MIN_SLOW_SIZE, MIN_SIZE = 500, 5_000
 # A conversion takes about as long as two calls of a function that reads every edge once.
 NUM_CALLS_BEFORE_CONVERSION = 2
@@ -228,7 +228,7 @@ LINEAR = {
     "strongly_connected_components",
     "weakly_connected_components",
 }
-# Functions that NetworkX computes by others of LINEAR, which count the call.
+# Functions that NetworkX computes by calling others of LINEAR, which count the call.
 NESTED = {
     "bfs_predecessors",
     "bfs_successors",
@@ -296,7 +296,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 
 def _specific_name(arguments: Mapping[str, Any]) -> str:
-    """Return the name of the function that `shortest_path` is for these arguments."""
+    """Return the function that does the work of `shortest_path` for these arguments."""
     is_weighted = arguments["weight"] is not None
     num_ends = sum(arguments[end] is not None for end in ("source", "target"))
     if num_ends == 2:

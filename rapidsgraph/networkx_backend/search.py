@@ -1,4 +1,4 @@
-"""Searches of converted graphs, as the functions of NetworkX need their results."""
+"""Searches of converted graphs, with results in the forms that NetworkX returns."""
 
 from __future__ import annotations
 

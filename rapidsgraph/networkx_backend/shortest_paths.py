@@ -1,4 +1,4 @@
-"""Shortest paths by the number of edges, or by weights where a function has both, for NetworkX."""
+"""Unweighted shortest paths, and the functions of NetworkX that also take weights."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Shortest paths by weight, as NetworkX calls them.
+"""Shortest paths by weight, with the signatures of NetworkX.
 
-The functions of Dijkstra and those of Bellman and Ford give the same results, because no weight is
-negative.
+The Dijkstra and the Bellman-Ford functions return the same results, because no weight is negative.
 """
 
 from __future__ import annotations
