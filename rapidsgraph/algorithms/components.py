@@ -170,6 +170,8 @@ def link_alternately(arcs: list[Array], num_vertices: int) -> Array:
 def number_components(roots: Array) -> Array:
     """Return the component of every vertex, numbered by descending size, ties by root."""
     xp, num_vertices = device.array_module(roots), roots.size
+    if xp is np and not roots.max(initial=0):
+        return roots  # of one component
     sizes = xp.zeros(num_vertices, xp.int32)
     device.launch(
         "union_find", "count_members", size=num_vertices,

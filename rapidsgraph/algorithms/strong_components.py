@@ -1,8 +1,9 @@
 """Strong components of a graph on one CPU or GPU.
 
-A CPU searches depth-first. A GPU trims vertices without active neighbors in either direction, finds
-the component of a vertex of many neighbors by a forward and a backward BFS [1]_, which on most
-graphs is the largest one, and colors what is left.
+A CPU searches depth-first, unless all arcs have reverse arcs, as in road networks, whose strong
+components are the weak ones. A GPU trims vertices without active neighbors in either direction,
+finds the component of a vertex of many neighbors by a forward and a backward BFS [1]_, which on
+most graphs is the largest one, and colors what is left.
 
 References
 ----------
@@ -36,15 +37,17 @@ def find_strong_roots(graph: Any) -> Array:
         roots = find_by_coloring(graph)
         if roots is not None:
             return roots
-    csr = graph.csr
-    return graph.xp.asarray(
-        _search_depth_first(device.to_host(csr.offsets), device.to_host(csr.neighbors))
-    )
+    offsets, neighbors = map(device.to_host, (graph.csr.offsets, graph.csr.neighbors))
+    return graph.xp.asarray(_find_on_host(offsets, neighbors))
 
 
-def _search_depth_first(offsets: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+def _find_on_host(offsets: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
     num_vertices = offsets.size - 1
-    components = np.empty(num_vertices, np.int32)
+    roots, has_one_way_arcs = np.empty(num_vertices, np.int32), np.zeros(1, np.bool_)
+    kernels.strong_components.join_two_way_arcs(offsets, neighbors, roots, has_one_way_arcs)
+    if not has_one_way_arcs[0]:
+        return roots
+    components = roots  # reuses the memory
     kernels.strong_components.find_components(offsets, neighbors, components)
     vertices = np.arange(num_vertices, dtype=np.int32)
     smallest = np.empty(num_vertices, np.int32)  # of each component

@@ -1,7 +1,7 @@
-"""Strong components by depth-first search, on a CPU.
+"""Strong components on a CPU: by union-find where all arcs have reverse arcs, else depth-first.
 
-The algorithm is Tarjan's [1]_ in the form of Pearce [2]_, which reads one value per arc. There is
-no CUDA twin, because depth-first search is sequential; a GPU runs coloring.cu.
+The depth-first search is Tarjan's [1]_ in the form of Pearce [2]_, which reads one value per arc.
+There is no CUDA twin, because both are sequential; a GPU runs coloring.cu.
 `relational.components` runs it on what its joins leave.
 
 References
@@ -14,9 +14,51 @@ References
 
 import numpy as np
 
+from .disjoint_sets import root
 from .jit import serial
 
 ONE = np.uint64(1)
+
+
+@serial
+def join_two_way_arcs(offsets, neighbors, parents, has_one_way_arcs):
+    """Write the smallest vertex of every component, unless an arc has no reverse arc.
+
+    The reverse of the next arc to a vertex is the next one in the list of the vertex, since lists
+    ascend. So half of the arcs are read in order, and each of these leads to the other one.
+
+    Parameters
+    ----------
+    offsets, neighbors
+        As for `find_components`, with ascending lists. Parallel arcs need as many reverse arcs.
+    parents : int32 array, shape (vertices,)
+        Output; valid if all arcs have reverse arcs.
+    has_one_way_arcs : bool array, shape (1,)
+        Output; false before.
+    """
+    num_vertices = len(parents)
+    cursors = np.empty(num_vertices, np.int64)  # of the arcs that have to be the next reverse ones
+    for vertex in range(num_vertices):
+        cursors[np.uint64(vertex)] = offsets[np.uint64(vertex)]
+        parents[np.uint64(vertex)] = vertex
+    for vertex in range(num_vertices):
+        parent = parents[np.uint64(vertex)]
+        for arc in range(cursors[np.uint64(vertex)], offsets[np.uint64(vertex + 1)]):
+            neighbor = np.int64(neighbors[np.uint64(arc)])
+            if neighbor == vertex:
+                continue
+            cursor = cursors[np.uint64(neighbor)]
+            is_paired = neighbor > vertex and cursor < offsets[np.uint64(neighbor + 1)]
+            if not is_paired or neighbors[np.uint64(cursor)] != vertex:
+                has_one_way_arcs[0] = True
+                return
+            cursors[np.uint64(neighbor)] = cursor + 1
+            if parents[np.uint64(neighbor)] != parent:
+                one, other = root(parents, vertex), root(parents, neighbor)
+                parent = np.int32(min(one, other))
+                parents[max(one, other)] = parent
+    for vertex in range(num_vertices):  # parents precede vertices
+        parents[np.uint64(vertex)] = parents[np.uint64(parents[np.uint64(vertex)])]
 
 
 @serial

@@ -56,6 +56,18 @@ def test_rmat(make_arrays):
         check(make_arrays, *ends, expected_of(list(zip(*map(np.ndarray.tolist, ends))), 2048))
 
 
+@pytest.mark.parametrize("multi_edges", ["first", "keep"])
+def test_arcs_in_both_directions(make_arrays, multi_edges):
+    """The weak components are the strong ones, unless an arc is missing that is a bridge."""
+    bridges = [(vertex, 400) for vertex in range(0, 300, 50)]
+    edges = [(a, b) for a, b, _ in random_edges(7, 400, 360)] + bridges + [(5, 5), (9, 9)]
+    pairs = [pair for a, b in edges for pair in ((a, b), (b, a))]
+    for missing in (None, (400, 250), (0, 400)):
+        arcs = [pair for pair in pairs if pair != missing]
+        expected = expected_of(arcs, 401)
+        check(make_arrays, *zip(*arcs), expected, multi_edges=multi_edges)
+
+
 def test_cycles_in_a_chain(make_arrays):
     """Each cycle leads to the next; the largest is the last."""
     sizes = np.arange(2, 60)
