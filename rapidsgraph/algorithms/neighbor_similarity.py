@@ -11,17 +11,35 @@ from .. import device, frames
 from ..device import Array
 from ..errors import GraphError, MissingColumnError
 from ..frames import Frame
-from ..graph.csr import Adjacency, row_indices
+from ..graph.csr import Adjacency
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
-from ..kernels.constants import WARP
+from ..kernels.constants import (
+    SIMILARITY_COMMON,
+    SIMILARITY_COSINE,
+    SIMILARITY_JACCARD,
+    SIMILARITY_OVERLAP,
+    WARP,
+)
 from ..validation import check_free_memory, reject
 from .parameters import SimilarityParameters
 from .run_memory import PAIR_BYTES, check_run_memory
-from .similarity import common_neighbors, neighborhoods, undirected_graph
+from .similarity import (
+    closed_neighborhood_sizes,
+    common_neighbors,
+    compare_endpoints,
+    neighborhoods,
+    undirected_graph,
+)
 
 Kind = Literal["jaccard", "overlap", "cosine", "common"]
 KINDS = get_args(Kind)
+CODES = {
+    "jaccard": SIMILARITY_JACCARD,
+    "overlap": SIMILARITY_OVERLAP,
+    "cosine": SIMILARITY_COSINE,
+    "common": SIMILARITY_COMMON,
+}
 
 
 def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> Frame:
@@ -33,19 +51,27 @@ def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> F
     check_run_memory(graph, "neighbor_similarity", f"similarity of {graph.num_edges:,} edges")
     adjacency = neighborhoods(graph)
     if parameters.pairs is None:
-        rows, columns = row_indices(adjacency), adjacency.neighbors
-        is_upper = rows < columns
-        sources, destinations = rows[is_upper], columns[is_upper]
-        common = common_neighbors(graph)[is_upper] - xp.int32(2)  # without both endpoints
+        sizes, common = closed_neighborhood_sizes(adjacency), common_neighbors(graph)
+        sources, destinations, values = compare_edges(adjacency, common, sizes, kind)
     else:
         sources, destinations = find_pairs(labeling, parameters.pairs)
         check_free_memory(
             f"similarity of {sources.size:,} pairs", PAIR_BYTES * sources.size, graph.xp
         )
-        common = count_pairs(adjacency, sources, destinations)
-    degrees = xp.diff(adjacency.offsets)
-    values = compare(kind, common, degrees[sources], degrees[destinations])
+        common, degrees = count_pairs(adjacency, sources, destinations), xp.diff(adjacency.offsets)
+        values = compare(kind, common, degrees[sources], degrees[destinations])
     return labeling.edge_frame(sources, destinations, {kind: values})
+
+
+def compare_edges(
+    adjacency: Adjacency, common: Array, sizes: Array, kind: str
+) -> tuple[Array, Array, Array]:
+    """Return the sources and destinations of all edges, int32, and their similarity.
+
+    `common` and `sizes` are of closed neighborhoods, as for `compare_endpoints`.
+    """
+    sources, destinations, values = compare_endpoints(adjacency, common, sizes, CODES[kind])
+    return sources, destinations, values.astype(np.int32) if kind == "common" else values
 
 
 def find_pairs(labeling: Labeling, pairs: Any) -> tuple[Array, Array]:

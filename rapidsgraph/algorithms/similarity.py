@@ -25,7 +25,7 @@ from ..graph.csr import (
 )
 from ..graph.local_graph import CompileAhead, GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_names import Labeling
-from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, WARP
+from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, SIMILARITY_STRUCTURAL, WARP
 from .parameters import Parameters
 from .run_memory import check_run_memory
 
@@ -60,9 +60,20 @@ def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
 def similarity_frame(
     labeling: Labeling, adjacency: Adjacency, common: Array, sizes: Array
 ) -> Frame:
-    """Return the result frame of `structural_similarity` for the edges of an adjacency.
+    """Return the result frame of `structural_similarity`; see `compare_endpoints`."""
+    sources, destinations, similarities = compare_endpoints(
+        adjacency, common, sizes, SIMILARITY_STRUCTURAL
+    )
+    return labeling.edge_frame(sources, destinations, {"similarity": similarities})
+
+
+def compare_endpoints(
+    adjacency: Adjacency, common: Array, sizes: Array, kind: int
+) -> tuple[Array, Array, Array]:
+    """Return the sources and destinations of all edges, int32, and their similarity, float64.
 
     `sizes` are those of all closed neighborhoods; a partition of a graph has rows of its own range.
+    `kind` is a constant of the kernels, such as SIMILARITY_JACCARD.
     """
     xp, num_vertices = device.array_module(common), sizes.size
     starts = offsets_from_sizes(count_upper(adjacency))
@@ -71,11 +82,11 @@ def similarity_frame(
     similarities = xp.empty(num_edges)
     device.launch(
         "similarity", "list_edges", size=num_vertices + common.size,
-        num_vertices=num_vertices, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        common=common, sizes=sizes, starts=starts, sources=sources, destinations=destinations,
-        similarities=similarities,
+        num_vertices=num_vertices, kind=kind, offsets=adjacency.offsets,
+        neighbors=adjacency.neighbors, common=common, sizes=sizes, starts=starts, sources=sources,
+        destinations=destinations, similarities=similarities,
     )  # fmt: skip
-    return labeling.edge_frame(sources, destinations, {"similarity": similarities})
+    return sources, destinations, similarities
 
 
 def undirected_graph(edges: GraphLike, compile_ahead: CompileAhead | None = None) -> LocalGraph:

@@ -26,7 +26,6 @@ from .similarity import (
     MAX_WARP_DEGREE,
     WARP_TABLE_SIZE,
     WARPS_PER_BLOCK,
-    count_by_triangles,
     neighborhoods,
     undirected_graph,
 )
@@ -60,15 +59,18 @@ def count_arcs_between_neighbors(graph: LocalGraph) -> tuple[Adjacency, Array]:
         adjacency = merge_directions(graph.csr, graph.csc)
         return adjacency, count_by_vertex(adjacency, has_flags=True)
     adjacency = neighborhoods(graph)
-    return adjacency, 2 * count_by_vertex(adjacency)
+    num_arcs = count_by_vertex(adjacency)
+    num_arcs *= 2
+    return adjacency, num_arcs
 
 
 def divide_by_pairs(num_arcs: Array, degrees: Array) -> Array:
     """Return the numbers of arcs over ``degrees * (degrees - 1)``, or 0: float64."""
     xp = device.array_module(degrees)
-    degrees = degrees.astype(xp.float64)
-    num_pairs = degrees * (degrees - 1)
-    return num_arcs / xp.maximum(num_pairs, 1)  # there are no arcs without pairs
+    num_pairs = degrees - 1
+    num_pairs *= degrees
+    xp.maximum(num_pairs, 1, out=num_pairs)  # there are no arcs without pairs
+    return num_arcs / num_pairs
 
 
 def merge_directions(csr: Adjacency, csc: Adjacency) -> Adjacency:
@@ -109,23 +111,19 @@ def count_by_vertex(adjacency: Adjacency, *, has_flags: bool = False) -> Array:
     """
     xp = device.array_module(adjacency.neighbors)
     degrees = xp.diff(adjacency.offsets)
+    counts = xp.zeros(degrees.size, xp.int64)
     if not has_flags and (not degrees.size or int(degrees.max()) <= MAX_MERGE_DEGREE):
-        return _sum_over_edges(adjacency)
+        # To rank vertices would take longer, and separate neighbors that are close in memory.
+        device.launch(
+            "triangles", "merge_lists", size=degrees.size + adjacency.neighbors.size,
+            num_vertices=degrees.size, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+            counts=counts,
+        )  # fmt: skip
+        return counts
     ranks, degrees = rank_by_degree(degrees)
     rows = relabel(adjacency, ranks, degrees, has_flags=has_flags)
-    counts = xp.zeros(degrees.size, xp.int64)
     count_in_lists(rows, degrees, rows.upper_lists, counts)
     return counts[ranks]
-
-
-def _sum_over_edges(adjacency: Adjacency) -> Array:
-    """Return the number of triangles of every vertex where all lists are short.
-
-    Lists are merged as they are, because to rank vertices takes longer, and separates neighbors
-    that are close to each other in memory.
-    """
-    totals = offsets_from_sizes(count_by_triangles(adjacency) - 2)  # without the two endpoints
-    return (totals[adjacency.offsets[1:]] - totals[adjacency.offsets[:-1]]) // 2
 
 
 def rank_by_degree(degrees: Array) -> tuple[Array, Array]:

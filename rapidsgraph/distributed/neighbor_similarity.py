@@ -14,13 +14,13 @@ import numpy as np
 
 from .. import device, frames
 from ..algorithms import neighbor_similarity as local
-from ..algorithms.neighbor_similarity import compare, pair_columns, tabulate_pairs
+from ..algorithms.neighbor_similarity import compare, compare_edges, pair_columns, tabulate_pairs
 from ..algorithms.parameters import SimilarityParameters
 from ..algorithms.run_memory import ALGORITHM_BYTES, PAIR_BYTES
 from ..device.arrays import Array
 from ..errors import GraphError
 from ..frames import Column, Frame
-from ..graph.csr import Adjacency, count_upper, offsets_from_sizes, row_indices, select_rows
+from ..graph.csr import Adjacency, count_upper, offsets_from_sizes, select_rows
 from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling, VertexNames
 from ..progress import Report
@@ -88,12 +88,7 @@ def _compute_similarities(
     """Return the frame of the edges from the partition's vertices to later ones."""
     common, sizes = get_common_neighbors(communicator, partition, bounds)
     _check_memory(partition)
-    rows, neighbors = row_indices(partition.adjacency), partition.adjacency.neighbors
-    is_upper = rows < neighbors
-    sources, destinations = rows[is_upper], neighbors[is_upper]
-    degrees = (sizes - 1).astype(partition.xp.int64)
-    common = common[is_upper] - partition.xp.int32(2)  # without both endpoints
-    values = compare(kind, common, degrees[sources], degrees[destinations])
+    sources, destinations, values = compare_edges(partition.adjacency, common, sizes, kind)
     frame = partition.labeling.edge_frame(sources, destinations, {kind: values})
     return finish_frame(communicator, frame)
 

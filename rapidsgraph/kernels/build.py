@@ -7,6 +7,7 @@ from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM
 from .jit import parallel, serial
 
 MAX_COMPARED_RANKS = 32  # whose bounds are compared one by one
+SHORT_LIST = 16  # neighbors that are compared one by one
 
 
 @parallel
@@ -138,15 +139,18 @@ def reduce_runs(num_runs, num_edges, starts, weights, reduction, reduced):
 def count_upper(num_rows, offsets, neighbors, counts):
     for row_ in prange(num_rows):
         row = np.int64(row_)
-        start, stop = offsets[row], offsets[row + 1]
+        start, stop = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
         last = stop
-        while start < stop:
+        while stop - start > SHORT_LIST:
             middle = (start + stop) // 2
-            if neighbors[middle] < row:
+            if neighbors[np.uint64(middle)] < row:
                 start = middle + 1
             else:
                 stop = middle
-        counts[row] = last - start
+        size = last - stop
+        for arc in range(start, stop):  # has no branch, which would be unpredictable
+            size += neighbors[np.uint64(arc)] >= row
+        counts[np.uint64(row)] = size
 
 
 @serial

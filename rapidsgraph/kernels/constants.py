@@ -44,6 +44,10 @@ BFS_BETA = 20
 # SCAN
 SIMILARITY_LEVELS = 2**20  # quantization of similarity by which the lists of an index are sorted
 
+# Kinds of similarity of two vertices, by the names of the public functions
+SIMILARITY_STRUCTURAL, SIMILARITY_JACCARD, SIMILARITY_OVERLAP = range(3)
+SIMILARITY_COSINE, SIMILARITY_COMMON = range(3, 5)
+
 # Triangles
 TRIANGLE_CHUNK = 2048  # neighbors of a vertex whose lists one block looks up at a time
 

@@ -358,22 +358,31 @@ extern "C" __global__ void mirror_counts(long long num_arcs, const int *sources,
   }
 }
 
-// One row an edge, from each vertex to the later ones: both endpoints and their similarity. sizes
-// count closed neighborhoods.
-extern "C" __global__ void list_edges(long long num_vertices, const long long *offsets,
-                                      const int *neighbors, const int *common, const int *sizes,
-                                      const long long *starts, int *sources, int *destinations,
-                                      double *similarities) {
-  each_row(
-      num_vertices, nullptr, offsets, [&](auto lanes, int row, long long start, long long stop) {
-        const long long first = position(neighbors, start, stop, row), shift = starts[row] - first;
-        const double size = (double)sizes[row];
-        for (long long arc = first + lanes.lane; arc < stop; arc += lanes.count) {
-          const int neighbor = neighbors[arc];
-          const double other = (double)sizes[neighbor];
-          sources[arc + shift] = row;
-          destinations[arc + shift] = neighbor;
-          similarities[arc + shift] = common[arc] / sqrt(size * other);
-        }
-      });
+// A similarity by the sizes of closed neighborhoods and of their intersection.
+__device__ __forceinline__ double compare(int kind, double common, double size, double other) {
+  if (kind == SIMILARITY_STRUCTURAL) return common / sqrt(size * other);
+  common -= 2.0, size -= 1.0, other -= 1.0;  // of open neighborhoods
+  if (kind == SIMILARITY_JACCARD) return common / (size + other - common);
+  if (kind == SIMILARITY_OVERLAP) return common / min(size, other);
+  if (kind == SIMILARITY_COSINE) return common / sqrt(size * other);
+  return common;
+}
+
+// One row an edge, from each vertex to the later ones, at `starts`: both endpoints and their
+// similarity of a kind. sizes count closed neighborhoods.
+extern "C" __global__ void list_edges(long long num_vertices, long long kind,
+                                      const long long *offsets, const int *neighbors,
+                                      const int *common, const int *sizes, const long long *starts,
+                                      int *sources, int *destinations, double *similarities) {
+  each_row(num_vertices, nullptr, offsets, [&](auto lanes, int row, long long, long long stop) {
+    const long long shift = starts[row + 1] - stop;
+    const double size = (double)sizes[row];
+    for (long long arc = starts[row] - shift + lanes.lane; arc < stop; arc += lanes.count) {
+      const int neighbor = neighbors[arc];
+      const double other = (double)sizes[neighbor];
+      sources[arc + shift] = row;
+      destinations[arc + shift] = neighbor;
+      similarities[arc + shift] = compare((int)kind, common[arc], size, other);
+    }
+  });
 }

@@ -9,12 +9,18 @@ import math
 import numpy as np
 from numba import prange
 
+from .constants import (
+    SIMILARITY_COSINE,
+    SIMILARITY_JACCARD,
+    SIMILARITY_OVERLAP,
+    SIMILARITY_STRUCTURAL,
+)
 from .intrinsics import add_at, count_bits, exchange_if, get_num_threads, prefetch, release
 from .jit import parallel, serial
 from .searches import position
 
 NUM_BLOCKS = 64
-ONE, FIVE, LOW_FIVE = np.uint64(1), np.uint64(5), np.uint64(31)
+ONE, FIVE, LOW_FIVE, LOW_SIX = np.uint64(1), np.uint64(5), np.uint64(31), np.uint64(63)
 FREE, TAKEN = np.int32(0), np.int32(1)  # states of a lock
 OWNERS_PER_FETCH = np.int32(64)  # owners that a thread fetches at a time
 AHEAD = 12  # arcs whose neighbor's list is fetched before it is needed
@@ -299,20 +305,35 @@ def _common(row, neighbor, offsets, neighbors):
 
 
 @parallel
-def merge_lists(num_vertices, offsets, neighbors, common):
+def _mark_neighbors(num_vertices, offsets, neighbors, marks):
+    """marks[v] = bits of the neighbors of v modulo 64."""
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for row in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
+            bits = np.uint64(0)
+            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+                bits |= ONE << (np.uint64(neighbors[np.uint64(arc)]) & LOW_SIX)
+            marks[np.uint64(row)] = bits
+
+
+@parallel
+def _merge_marked(num_vertices, offsets, neighbors, marks, common):
     last = len(neighbors) - 1
     for block_ in prange(NUM_BLOCKS):
         block = np.int64(block_)
         for row in range(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
+            bits = marks[np.uint64(row)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
-                prefetch(offsets, ahead)
-                ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))])
-                prefetch(neighbors, np.uint64(offsets[ahead]))
-                prefetch(common, np.uint64(offsets[ahead]))
+                prefetch(marks, ahead)
+                if bits & marks[neighbor] == 0:
+                    common[np.uint64(arc)] = 2
+                    continue
                 if neighbor < np.uint64(row):
                     continue
                 num_common = _common(np.uint64(row), neighbor, offsets, neighbors)
@@ -321,6 +342,14 @@ def merge_lists(num_vertices, offsets, neighbors, common):
                     back += ONE
                 common[np.uint64(arc)] = num_common
                 common[back] = num_common
+
+
+@serial
+def merge_lists(num_vertices, offsets, neighbors, common):
+    # Most edges of road networks are in no triangle, as two words tell without the lists.
+    marks = np.empty(num_vertices, np.uint64)
+    _mark_neighbors(num_vertices, offsets, neighbors, marks)
+    _merge_marked(num_vertices, offsets, neighbors, marks, common)
 
 
 @parallel
@@ -345,23 +374,38 @@ def mirror_counts(num_arcs, sources, offsets, neighbors, common):
                 common[np.uint64(arc)] = common[np.uint64(index)]
 
 
+@serial
+def _compare(kind, common, size, other):
+    """Return a similarity by the sizes of closed neighborhoods and of their intersection."""
+    if kind == SIMILARITY_STRUCTURAL:
+        return common / math.sqrt(size * other)
+    common, degree, other_degree = common - 2.0, size - 1.0, other - 1.0
+    if kind == SIMILARITY_JACCARD:
+        return common / (degree + other_degree - common)
+    if kind == SIMILARITY_OVERLAP:
+        return common / min(degree, other_degree)
+    if kind == SIMILARITY_COSINE:
+        return common / math.sqrt(degree * other_degree)
+    return common
+
+
 @parallel
 def list_edges(
-    num_vertices, offsets, neighbors, common, sizes, starts, sources, destinations, similarities
-):
+    num_vertices, kind, offsets, neighbors, common, sizes, starts, sources, destinations,
+    similarities,
+):  # fmt: skip
     for block_ in prange(NUM_BLOCKS):
         block = np.int64(block_)
         for row in range(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
-            start, stop = offsets[np.uint64(row)], offsets[np.uint64(row + 1)]
-            first = position(neighbors, start, stop, row)
-            shift = starts[np.uint64(row)] - first
+            start, stop = starts[np.uint64(row)], starts[np.uint64(row + 1)]
+            shift = offsets[np.uint64(row + 1)] - stop
             size = np.float64(sizes[np.uint64(row)])
-            for arc in range(first, stop):
-                neighbor = np.uint64(neighbors[np.uint64(arc)])
+            for edge in range(start, stop):
+                arc, index = np.uint64(edge + shift), np.uint64(edge)
+                neighbor = np.uint64(neighbors[arc])
                 other = np.float64(sizes[neighbor])
-                index = np.uint64(arc + shift)
                 sources[index] = row
                 destinations[index] = neighbor
-                similarities[index] = common[np.uint64(arc)] / math.sqrt(size * other)
+                similarities[index] = _compare(kind, np.float64(common[arc]), size, other)

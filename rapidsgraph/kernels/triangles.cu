@@ -109,6 +109,34 @@ extern "C" __global__ void list_neighbors(long long num_vertices, const long lon
            });
 }
 
+// Add the triangles of every vertex to counts where all lists are short and ascend: each is found
+// at its smallest vertex, a thread a vertex, and lists are merged from their ends.
+extern "C" __global__ void merge_lists(long long num_vertices, const long long *offsets,
+                                       const int *neighbors, long long *counts) {
+  STRIDE(row, num_vertices) {
+    const long long start = offsets[row], last = offsets[row + 1] - 1;
+    long long row_count = 0;
+    for (long long arc = last - 1; arc >= start && neighbors[arc] > row; arc--) {
+      const int middle = neighbors[arc];
+      const long long list_start = offsets[middle];
+      long long i = last, j = offsets[middle + 1] - 1, count = 0;
+      while (i > arc && j >= list_start) {
+        const int one = neighbors[i], other = neighbors[j];
+        if (other <= middle) break;
+        if (one == other) {
+          atomicAdd((unsigned long long *)&counts[one], 1ull);
+          count++;
+        }
+        i -= one >= other;
+        j -= other >= one;
+      }
+      if (count) atomicAdd((unsigned long long *)&counts[middle], (unsigned long long)count);
+      row_count += count;
+    }
+    if (row_count) atomicAdd((unsigned long long *)&counts[row], (unsigned long long)row_count);
+  }
+}
+
 // The adjacency by rank: of each row the upper list, which ends at upper_stops, and then the other
 // neighbors, both in any order. Rows of vertices without arcs here may have any place.
 extern "C" __global__ void relabel(long long num_vertices, long long has_flags,

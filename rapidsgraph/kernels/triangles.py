@@ -84,6 +84,36 @@ def list_neighbors(
                     index += 1
 
 
+@parallel
+def merge_lists(num_vertices, offsets, neighbors, counts):
+    for block_ in prange(NUM_BLOCKS):
+        block = np.int64(block_)
+        for row in range(
+            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+        ):
+            start, last = offsets[np.uint64(row)], offsets[np.uint64(row + 1)] - 1
+            arc, row_count = last - 1, 0
+            while arc >= start and neighbors[np.uint64(arc)] > row:
+                middle = np.int64(neighbors[np.uint64(arc)])
+                list_start, j = offsets[np.uint64(middle)], offsets[np.uint64(middle + 1)] - 1
+                i, count = last, 0
+                while i > arc and j >= list_start:
+                    one, other = neighbors[np.uint64(i)], neighbors[np.uint64(j)]
+                    if other <= middle:
+                        break
+                    if one == other:
+                        add_at(counts, np.uint64(one), np.int64(1))
+                        count += 1
+                    i -= one >= other
+                    j -= other >= one
+                if count > 0:
+                    add_at(counts, np.uint64(middle), np.int64(count))
+                    row_count += count
+                arc -= 1
+            if row_count > 0:
+                add_at(counts, np.uint64(row), np.int64(row_count))
+
+
 @serial
 def _sort(start, stop, values):
     """Sort values[start:stop] by Shell's method; NumPy's quicksort would take 0.7 s to compile."""

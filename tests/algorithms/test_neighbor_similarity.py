@@ -198,8 +198,13 @@ def test_the_check_finds_wrong_rows_and_values():
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_check_does_not_depend_on_the_formulas(kind, monkeypatch):
     frame = FrameMaker("pandas")(frame_columns(SHAPES["random"]))
-    compare = neighbor_similarity.compare
-    monkeypatch.setattr(neighbor_similarity, "compare", lambda *values: compare(*values) * 2)
+    compare_edges = neighbor_similarity.compare_edges
+
+    def double_values(*arguments):
+        sources, destinations, values = compare_edges(*arguments)
+        return sources, destinations, 2 * values
+
+    monkeypatch.setattr(neighbor_similarity, "compare_edges", double_values)
     result = rg.neighbor_similarity(frame, kind=kind)
     with pytest.raises(rg.VerificationError, match=f"have {kind} "):
         rg.verify.neighbor_similarity(frame, result, kind=kind)
