@@ -3,8 +3,8 @@
 Each row has its neighbors in ascending order, and optional weights. Vertex ids are int32 on the
 device of the adjacency. Arcs are sorted stably by (row, neighbor): on a CPU by counting sort, least
 significant key first, or by comparisons if there are few arcs; on a GPU by CuPy's radix sort of
-both keys packed into 64 bits. The peak is at most 20 bytes per arc, including the permutation,
-besides the counters of the rows.
+both keys packed into 64 bits, or by `radix_sort` if many arcs are sorted by one key only. The peak
+is at most 20 bytes per arc, including the permutation, besides the counters of the rows.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from .. import device, kernels
 from ..device import Array
 from ..errors import GraphError
 from ..kernels.constants import MERGE_FIRST, MERGE_MAX, MERGE_MIN, MERGE_SUM, WARP
+from .radix_sort import find_offsets, sort_by_key
 
 BLOCK_ARCS = 2**20  # arcs whose runs are listed together, at least
 MIN_ARCS_PER_COUNTER = 1 / 16  # arcs per row below which counters cost more than comparisons
 MIN_COUNTED_ARCS = 2**14  # arcs without weights below which comparisons are as fast as counters
+MIN_RADIX_SORTED = 2**23  # pairs on a GPU from which to sort by the bits of one key is faster
 MultiEdges = Literal["first", "sum", "min", "max", "keep"]
 MULTI_EDGES: dict[MultiEdges, Any] = {
     "first": MERGE_FIRST,
@@ -388,10 +390,15 @@ def sort_pairs(
         return _sort_on_cpu(pairs, num_keys, num_minor_keys, with_order, minor_sorted)
     if with_order:
         return _sort_with_order_on_gpu(pairs, num_keys, num_minor_keys, minor_sorted)
-    return _sort_on_gpu(pairs, num_keys)
+    return _sort_on_gpu(pairs, num_keys, minor_sorted)
 
 
-def _sort_on_gpu(pairs: list[Array], num_keys: int) -> tuple[Array, Array, None]:
+def _sort_on_gpu(
+    pairs: list[Array], num_keys: int, minor_sorted: bool
+) -> tuple[Array, Array, None]:
+    if minor_sorted and pairs[0].size >= MIN_RADIX_SORTED:
+        major, minor = sort_by_key(pairs.pop(0), num_keys, pairs.pop())
+        return find_offsets(major, num_keys), minor, None
     packed = _pack_pairs(pairs)
     packed.sort()
     return _find_offsets(packed, num_keys), _minor_keys(packed, np.int32), None
@@ -433,6 +440,11 @@ def _sort_with_order_on_gpu(
 def _argsort(keys: Array, num_keys: int) -> tuple[Array, Array]:
     """Return the stable order of the keys, as uint32, and offsets by key."""
     xp = device.array_module(keys)
+    if keys.size >= MIN_RADIX_SORTED:
+        keys, order = sort_by_key(
+            keys, num_keys, xp.arange(keys.size, dtype=xp.uint32).view(xp.int32)
+        )
+        return order.view(xp.uint32), find_offsets(keys, num_keys)
     packed = xp.empty(keys.size, xp.int64)
     device.launch(
         "build", "pack_positions", size=keys.size, num_keys=keys.size, keys=keys, packed=packed

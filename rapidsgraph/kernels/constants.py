@@ -22,6 +22,10 @@ KEEP_ALL = -1  # parallel edges are not merged
 
 ARC_CHUNK = 1024  # consecutive arcs that a warp processes, whatever rows they are of
 
+# Radix sort
+SORT_TILE = 4096  # consecutive items that a block moves
+SORT_DIGITS = 256  # threads of the block, and digits that a pass has at most
+
 # Out-of-core build
 NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31
 
