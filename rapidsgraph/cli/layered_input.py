@@ -7,7 +7,7 @@ command reports the differences.
 
 import shlex
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +25,13 @@ from ..layered.cache import DEFAULTS
 from ..validation import check_path, parse_bytes
 from .files import is_file_or_folder, open_edges
 from .messages import EXECUTION, flag_option
-from .options import CommandRun, column_argument, is_given
+from .options import (
+    CommandRun,
+    choose_weight_option,
+    column_argument,
+    is_given,
+    vertex_columns,
+)
 from .sources import Source, build_from_root, parse_sources, root_columns, source_names
 from .store_differences import describe_replacement, find_differences, unusable_store
 
@@ -200,36 +206,72 @@ def open_layered(run: CommandRun, folder: str | Path, device: Device) -> Any:
     return layered
 
 
-def load_rooted(
+def read_rooted(
+    context: typer.Context,
     run: CommandRun,
-    edges: str | InputFiles,
-    sources: tuple[list[str] | None, str | None],
-    options: dict[str, Any],
+    edges: str,
+    roots: tuple[list[str] | None, str | None],
+    source: list[str] | None,
+    destination: list[str] | None,
+    *,
+    by_layers: bool,
     ignored: Collection[str],
-    **build: Any,
-) -> tuple[Any, Any]:
-    """Return the layered edge list of EDGES, and the source of a traversal, or None for its root.
+    undirected: bool,
+    device: Device,
+    policies: dict[str, Any],
+    **streaming: Any,
+) -> tuple[Any, Any, str | None, Callable[[], rg.Graph]]:
+    """Read EDGES and the sources of a search.
 
     Parameters
     ----------
-    sources : (list of str or None, path or None)
+    roots : (list of str or None, path or None)
         The values of --from and --from-file.
-    options : dict
-        As `build_options` returns them.
+    by_layers : bool
+        As `uses_layers` returns it.
     ignored : collection of str
         Options that may differ from those of a stored list.
-    **build
-        Options device, memory_limit and progress.
+    policies : dict
+        Options of `Graph` and of `LayeredEdgeList.build`.
+    **streaming
+        Options memory_limit and progress.
+
+    Returns
+    -------
+    graph : Graph or LayeredEdgeList
+    sources : names of vertices, or None for the root of a layered edge list
+    column : str or None
+        Column of weights, if the command uses weights.
+    read_graph : callable
+        Returns the Graph of a file of edges, also where `graph` is a layered edge list.
     """
-    if isinstance(edges, InputFiles):
-        roots = parse_sources(*sources, root_columns(options))
-        return load_cached(run, edges, roots, options, ignored, **build), None
-    layered = open_layered(run, edges, build["device"])
-    if not any(sources):
-        return layered, None
-    storage = storage_of(layered)
-    names = source_names(parse_sources(*sources, storage.names.labels), storage)
-    return layered, names[0] if len(names) == 1 else names
+    sources = [] if by_layers else parse_sources(*roots, vertex_columns(source, destination))
+    files = column = None
+    if not is_store(edges):
+        files = open_edges(context)
+        if "weight" in context.params:
+            column = choose_weight_option(context, files, source, destination)
+
+    def read_graph() -> rg.Graph:
+        assert files is not None
+        return run.read_graph(
+            files, source, destination, column, device=device, directed=not undirected, **policies
+        )
+
+    if not by_layers:
+        graph = read_graph()
+        return graph, source_names(sources, graph), column, read_graph
+    if files is not None:
+        options = build_options(source, destination, undirected, column, **policies)
+        root = parse_sources(*roots, root_columns(options))
+        layered = load_cached(run, files, root, options, ignored, device=device, **streaming)
+        return layered, None, column, read_graph
+    layered, names = open_layered(run, edges, device), None
+    if any(roots):
+        storage = storage_of(layered)
+        names = source_names(parse_sources(*roots, storage.names.labels), storage)
+        names = names[0] if len(names) == 1 else names
+    return layered, names, column, read_graph
 
 
 def load_cached(

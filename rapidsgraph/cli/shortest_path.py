@@ -11,16 +11,14 @@ import rapidsgraph as rg
 from ..graph.local_graph import storage_of
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
-from .files import FormatOption, OutputFormatOption, open_edges
+from .files import FormatOption, OutputFormatOption
 from .layered_input import (
     BFS_IGNORES,
     INPUT_OPTIONS,
     SSSP_IGNORES,
     LayersOption,
     MemoryLimitOption,
-    build_options,
-    is_store,
-    load_rooted,
+    read_rooted,
     uses_layers,
 )
 from .options import (
@@ -34,7 +32,6 @@ from .options import (
     UnweightedOption,
     VerticesOption,
     WeightOption,
-    choose_weight_option,
     output_option,
     vertex_columns,
 )
@@ -88,26 +85,13 @@ def shortest_path(
         output=output,
         output_format=output_format,
     )
-    policies: dict[str, Any] = {"multi_edges": multi_edges, "vertices": vertices}
+    graph, names, column, _ = read_rooted(
+        context, run, edges, (roots, roots_file), source, destination, by_layers=by_layers,
+        ignored=BFS_IGNORES if unweighted else SSSP_IGNORES, undirected=undirected, device=device,
+        policies={"multi_edges": multi_edges, "vertices": vertices}, memory_limit=memory_limit,
+        progress=progress,
+    )  # fmt: skip
     columns = vertex_columns(source, destination)
-    sources = [] if by_layers else parse_sources(roots, roots_file, columns)
-    column, files = None, None
-    if not is_store(edges):
-        files = open_edges(context)
-        column = choose_weight_option(context, files, source, destination)
-    if by_layers:
-        options = build_options(source, destination, undirected, column, **policies)
-        graph, names = load_rooted(
-            run, files or edges, (roots, roots_file), options,
-            BFS_IGNORES if unweighted else SSSP_IGNORES,
-            device=device, memory_limit=memory_limit, progress=progress,
-        )  # fmt: skip
-    else:
-        assert files is not None
-        graph = run.read_graph(
-            files, source, destination, column, device=device, directed=not undirected, **policies
-        )
-        names = source_names(sources, graph)
     ends = source_names(parse_sources(targets, None, columns, "--to"), graph)
     ends = list(dict.fromkeys(ends))
     result = rg.shortest_path(

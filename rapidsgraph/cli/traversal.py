@@ -15,17 +15,16 @@ from ..graph.local_graph import storage_of
 from ..graph.vertex_arguments import resolve_vertices
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, columns_of, command, print_rows
-from .files import FormatOption, OutputFormatOption, open_edges
+from .files import FormatOption, OutputFormatOption
 from .layered_input import (
     BFS_IGNORES,
     SSSP_IGNORES,
     UNDIRECTED_IGNORES,
     LayersOption,
     MemoryLimitOption,
-    build_options,
     is_store,
-    load_rooted,
     read_graph_or_layers,
+    read_rooted,
     uses_layers,
 )
 from .messages import OUTPUT, flag_option
@@ -41,16 +40,14 @@ from .options import (
     UselessUndirectedOption,
     VerticesOption,
     WeightOption,
-    choose_weight_option,
     is_given,
     note_missing_weights,
     output_option,
     plot_option,
     top_option,
     verify_option,
-    vertex_columns,
 )
-from .sources import FromFileOption, FromOption, parse_sources, source_names
+from .sources import FromFileOption, FromOption
 
 PredecessorsOption = Annotated[
     bool,
@@ -112,30 +109,11 @@ def bfs(
         has_nulls=True,
     )  # fmt: skip
     streaming: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
-
-    files = None if is_store(edges) else open_edges(context)
-
-    def read_graph() -> rg.Graph:
-        assert files is not None
-        return run.read_graph(
-            files, source, destination, device=device, vertices=vertices, directed=not undirected
-        )
-
-    if by_layers:
-        options = build_options(source, destination, undirected, vertices=vertices)
-        graph, names = load_rooted(
-            run,
-            files or edges,
-            (roots, roots_file),
-            options,
-            BFS_IGNORES,
-            device=device,
-            **streaming,
-        )
-    else:
-        sources = parse_sources(roots, roots_file, vertex_columns(source, destination))
-        graph = read_graph()
-        names = source_names(sources, graph)
+    graph, names, _, read_graph = read_rooted(
+        context, run, edges, (roots, roots_file), source, destination, by_layers=by_layers,
+        ignored=BFS_IGNORES, undirected=undirected, device=device,
+        policies={"vertices": vertices}, **streaming,
+    )  # fmt: skip
     result = rg.bfs(graph, names, depth_limit=depth_limit, predecessors=predecessors, **streaming)
     run.end_step("searched")
     run.report_graph(graph)
@@ -212,34 +190,11 @@ def sssp(
         has_nulls=predecessors,
     )  # fmt: skip
     streaming: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
-    policies: dict[str, Any] = {"multi_edges": multi_edges, "vertices": vertices}
-    columns = vertex_columns(source, destination)
-    sources = [] if by_layers else parse_sources(roots, roots_file, columns)
-    column, files = None, None
-    if not is_store(edges):
-        files = open_edges(context)
-        column = choose_weight_option(context, files, source, destination)
-
-    def read_graph() -> rg.Graph:
-        assert files is not None
-        return run.read_graph(
-            files, source, destination, column, device=device, directed=not undirected, **policies
-        )
-
-    if by_layers:
-        options = build_options(source, destination, undirected, column, **policies)
-        graph, names = load_rooted(
-            run,
-            files or edges,
-            (roots, roots_file),
-            options,
-            SSSP_IGNORES,
-            device=device,
-            **streaming,
-        )
-    else:
-        graph = read_graph()
-        names = source_names(sources, graph)
+    graph, names, column, read_graph = read_rooted(
+        context, run, edges, (roots, roots_file), source, destination, by_layers=by_layers,
+        ignored=SSSP_IGNORES, undirected=undirected, device=device,
+        policies={"multi_edges": multi_edges, "vertices": vertices}, **streaming,
+    )  # fmt: skip
     result = rg.sssp(graph, names, cutoff=cutoff, predecessors=predecessors, **streaming)
     run.end_step("searched")
     run.report_graph(graph)
