@@ -205,20 +205,23 @@ def _count_in_batches(
     The lists of `shorter` are fetched in batches, so that they fit in memory.
     """
     xp = partition.xp
-    is_remote = (shorter < partition.start) | (shorter >= partition.stop)
-    fetched = xp.unique(shorter[is_remote])
-    last_arcs = xp.cumsum(degrees[fetched])
-    batches = (last_arcs - degrees[fetched]) // _get_batch_arcs(partition)
+    is_fetched = xp.zeros(degrees.size, bool)
+    is_fetched[shorter] = True
+    is_fetched[partition.local_range] = False
+    fetched = xp.flatnonzero(is_fetched).astype(xp.int32)
+    num_arcs_before = offsets_from_sizes(degrees[fetched])[:-1]
+    batches = num_arcs_before // _get_batch_arcs(partition)
     last_batch = int(batches[-1]) if fetched.size else 0
     limits = device.to_host(xp.searchsorted(batches, xp.arange(last_batch + 2))).tolist()
-    batch_of_pair = xp.zeros(shorter.size, xp.int64)  # lists of this rank are in the first one
-    batch_of_pair[is_remote] = batches[xp.searchsorted(fetched, shorter[is_remote])]
+    batch_by_vertex = xp.zeros(degrees.size, xp.int32)  # own lists are in the first one
+    batch_by_vertex[fetched] = batches
+    batch_by_pair = batch_by_vertex[shorter]
     num_batches = max(communicator.all_gather_object(last_batch)) + 1
     counts = xp.empty(shorter.size, xp.int32)
     for batch in range(num_batches):
         start, stop = (limits[min(each, len(limits) - 1)] for each in (batch, batch + 1))
         adjacency = _fetch_lists(communicator, partition, bounds, degrees, fetched[start:stop])
-        selected = xp.flatnonzero(batch_of_pair == batch)
+        selected = xp.flatnonzero(batch_by_pair == batch)
         counts[selected] = local.count_pairs(adjacency, shorter[selected], longer[selected])
     return counts
 
