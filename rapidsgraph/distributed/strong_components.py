@@ -21,7 +21,14 @@ from ..algorithms.components import number_components
 from ..algorithms.run_memory import ALGORITHM_BYTES
 from ..device.arrays import Array
 from ..frames import Frame
-from ..graph.csr import row_indices, select_arcs, select_rows, transpose
+from ..graph.csr import (
+    Adjacency,
+    offsets_from_sizes,
+    row_indices,
+    select_arcs,
+    select_rows,
+    transpose,
+)
 from ..kernels.constants import NO_VERTEX, WARP
 from ..progress import Report
 from ..validation import check_free_memory
@@ -37,9 +44,9 @@ SEARCH = Search(
     is_sssp=False, weighted=False, predecessors=False, cutoff=math.inf, can_overflow=False,
     max_replica_arcs=0,
 )  # fmt: skip
-# Of an arc in each layout: its copy among the active arcs, and its row, flag and position while
-# these are selected.
-ARC_BYTES = 4 + 4 + 2 + 8
+# Of an arc: the positions, rows and flags of the active ones while they are selected in one layout,
+# and in both layouts the active arcs and the unit lengths of searches.
+ARC_BYTES = 28 + 2 * (4 + 1)
 
 
 def strong_components(graph: DistributedGraph) -> Frame:
@@ -108,35 +115,37 @@ def find_strong_roots(
     max_arcs : int
         Up to how many active arcs every rank gets all of them.
     """
-    _check_memory(csr, ARC_BYTES * (csr.num_arcs + csc.num_arcs))
+    _check_memory(csr, ARC_BYTES * max(csr.num_arcs, csc.num_arcs))
     xp = csr.xp
     roots = xp.full(csr.num_vertices, NO_VERTEX, xp.int32)
-    active, has_pivot = csr.local_ids, False
+    active = _trim(communicator, csr.local_ids, csr, csc, roots)
+    members = _find_pivot_component(communicator, report, csr, csc, bounds, active)
+    roots[members] = members[:1]
     while True:
-        active = _trim(communicator, active, csr, csc, roots)
-        csr, csc = (_select_active(each, roots) for each in (csr, csc))
+        active = _trim(communicator, active[roots[active] == NO_VERTEX], csr, csc, roots)
+        csr, csc = (_select_active(each, active, roots) for each in (csr, csc))
         num_arcs = sum(communicator.all_gather_object(csr.num_arcs))
         if num_arcs <= max_arcs or not num_arcs:
             _search_whole_graph(communicator, csr, roots)
             return roots
-        if has_pivot:
-            members, own_roots = _color(communicator, report, csr, csc, bounds, active, roots)
-        else:
-            members = _find_pivot_component(communicator, report, csr, csc, bounds, active)
-            own_roots, has_pivot = members[:1], True
+        members, own_roots = _color(communicator, report, csr, csc, bounds, active, roots)
         roots[members] = own_roots
-        active = active[roots[active] == NO_VERTEX]
 
 
-def _select_active(partition: Partition, roots: Array) -> Partition:
-    """Return a partition's arcs between active vertices, without self-loops."""
-    adjacency, is_active = partition.adjacency, roots == NO_VERTEX
-    rows = row_indices(adjacency)
-    keep = is_active[rows]
-    keep &= is_active[adjacency.neighbors]
-    keep &= rows != adjacency.neighbors
-    del rows
-    return Partition(select_arcs(adjacency, keep), partition.start, partition.stop, False)
+def _select_active(partition: Partition, active: Array, roots: Array) -> Partition:
+    """Return a partition's arcs between active vertices, without self-loops.
+
+    `active` are those of this rank, ascending.
+    """
+    xp = partition.xp
+    lists = select_rows(partition.adjacency, active, with_weights=False)
+    keep = active[row_indices(lists)] != lists.neighbors
+    keep &= roots[lists.neighbors] == NO_VERTEX
+    lists = select_arcs(lists, keep)
+    sizes = xp.zeros(roots.size, xp.int64)
+    sizes[active] = xp.diff(lists.offsets)
+    adjacency = Adjacency(offsets_from_sizes(sizes), lists.neighbors, lists.weights)
+    return Partition(adjacency, partition.start, partition.stop, False)
 
 
 def _trim(
@@ -174,15 +183,20 @@ def _find_pivot_component(
     bounds: tuple[int, ...],
     active: Array,
 ) -> Array:
-    """Return all members of the component of a vertex of many neighbors, ascending: int32."""
+    """Return all members of the component of a vertex of many neighbors, ascending: int32.
+
+    There are none without active vertices.
+    """
     xp, degree, vertex = csr.xp, 0.0, NO_VERTEX
     if active.size:
         degrees = xp.diff(csr.adjacency.offsets)[active].astype(xp.float64)
         degrees *= xp.diff(csc.adjacency.offsets)[active]
         index = int(degrees.argmax())
         degree, vertex = float(degrees[index]), int(active[index])
-    gathered = communicator.all_gather_object((-degree, vertex))
-    pivot = xp.asarray([min(gathered)[1]], dtype=xp.int32)
+    _, vertex = min(communicator.all_gather_object((-degree, vertex)))
+    if vertex == NO_VERTEX:
+        return active
+    pivot = xp.asarray([vertex], dtype=xp.int32)
     is_member = _search(communicator, report, csr, csc, bounds, pivot)
     is_member &= _search(communicator, report, csc, csr, bounds, pivot)
     return _gather_members(communicator, csr, is_member)
