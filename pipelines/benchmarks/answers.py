@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rapidsgraph.algorithms.scan import CORE, ROLES
+from rapidsgraph.algorithms.scan import ROLES
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
+from rapidsgraph.kernels.constants import CORE
 
 EPSILON, MU = 0.5, 4  # of SCAN: GPUSCAN's mu of 3, which does not count the vertex itself
 PRECISIONS = {"double": np.float64, "single": np.float32}

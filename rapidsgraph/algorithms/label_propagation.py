@@ -14,7 +14,7 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..frames import Frame
-from ..graph.csr import Adjacency
+from ..graph.csr import Adjacency, mark_proper
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import WARP
@@ -98,7 +98,7 @@ def propagate_labels(
     first = adjacencies[0]
     xp, num_vertices = device.array_module(first.neighbors), first.offsets.size - 1
     rows, seed = LabelRows(adjacencies), parameters.seed
-    labels, active = xp.arange(num_vertices, dtype=xp.int32), None
+    labels, active = device.arange(num_vertices, xp.int32, xp), None
     for iteration in range(parameters.iterations):
         if seed is not None:
             order = LabelOrder(seed, iteration)
@@ -113,12 +113,12 @@ def propagate_labels(
         if seed is not None:  # the next iteration breaks ties differently: all rows are active
             labels = order.invert(new_labels)
             continue
-        changed = xp.flatnonzero(new_labels != labels).astype(xp.int32)
+        changed = device.flatnonzero(mark_proper(new_labels, labels))
         labels = new_labels
         if not changed.size:
             break
         active = None
-        if exchange is None and MIN_SAVINGS * int(rows.degrees[changed].sum()) < rows.num_arcs:
+        if exchange is None and MIN_SAVINGS * rows.count_arcs(changed) < rows.num_arcs:
             active = rows.mark_neighbors(changed)
     return labels
 
@@ -183,7 +183,12 @@ class LabelRows:
     ) -> None:
         by_source, by_destination = adjacencies[0], adjacencies[-1]
         xp = device.array_module(by_source.neighbors)
-        self.degrees = sum(xp.diff(each.offsets) for each in adjacencies)
+        self.degrees = xp.empty(by_source.offsets.size - 1, xp.int64)
+        device.launch(
+            "label_propagation", "sum_degrees", size=self.degrees.size,
+            num_vertices=self.degrees.size, is_directed=len(adjacencies) > 1,
+            offsets=by_source.offsets, in_offsets=by_destination.offsets, degrees=self.degrees,
+        )  # fmt: skip
         self.num_arcs = sum(each.neighbors.size for each in adjacencies)
         self._by_class = _classify(self.degrees[start:stop], start)
         self._arguments = {
@@ -194,7 +199,7 @@ class LabelRows:
 
     def take_first_labels(self, new_labels: Array) -> None:
         """Write the labels of the first iteration without a seed, of lists without equal arcs."""
-        rows = device.array_module(new_labels).flatnonzero(self.degrees).astype(np.int32)
+        rows = device.flatnonzero(device.mark_range(self.degrees, low=1))
         device.launch(
             "label_propagation", "take_first_labels", size=WARP * rows.size,
             num_rows=rows.size, rows=rows, new_labels=new_labels, **self._arguments,
@@ -204,8 +209,12 @@ class LabelRows:
         """Write the most frequent labels of all rows, or of those that `active` marks."""
         for degree_class, rows in self._by_class:
             if active is not None:
-                rows = rows[active[rows]]
+                rows = device.select(device.take(active, rows), rows)[0]
             self._launch(degree_class, rows, labels, new_labels)
+
+    def count_arcs(self, rows: Array) -> int:
+        """Return the number of neighbors of int32 `rows`."""
+        return int(device.take(self.degrees, rows).sum())
 
     def mark_neighbors(self, rows: Array) -> Array:
         """Return whether each vertex is a neighbor of one of these rows: bool."""
@@ -238,7 +247,7 @@ class LabelRows:
             # As many blocks as fit at once: each takes the next row when it has finished one.
             num_blocks = min(rows.size, device.max_cooperative_blocks() * MIN_THREADS // threads)
             if 2 * degree_class.max_degree > table_size:
-                max_degree = int(self.degrees[rows].max())
+                max_degree = int(device.take(self.degrees, rows).max())
                 overflow_size = min(1 << (2 * max_degree - 1).bit_length(), MAX_OVERFLOW_SIZE)
                 max_tables = (
                     OVERFLOW_BYTES_PER_ARC * self.num_arcs // (BYTES_PER_SLOT * overflow_size)
@@ -263,7 +272,7 @@ def _classify(degrees: Array, start: int) -> list[tuple[DegreeClass, Array]]:
     xp = device.array_module(degrees)
     by_class, lower = [], 0
     for each in CLASSES if xp is not np else CLASSES[-1:]:
-        rows = xp.flatnonzero((degrees > lower) & (degrees <= each.max_degree)).astype(xp.int32)
+        rows = device.flatnonzero(device.mark_range(degrees, lower + 1, each.max_degree + 1))
         lower = each.max_degree
         if rows.size:
             by_class.append((each, rows + np.int32(start) if start else rows))

@@ -23,7 +23,7 @@ from ..frames import Frame
 from ..graph.csr import offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
-from ..kernels.constants import NO_CLUSTER
+from ..kernels.constants import BORDER, CORE, NO_CLUSTER
 from .components import compress, link_alternately
 from .parameters import ScanParameters
 from .pruned_scan import link_pruned
@@ -41,7 +41,6 @@ from .similarity import (
 Epsilon = float | Fraction | Decimal
 MAX_DIGITS = 1000  # of a Decimal; more may not fit in memory as a Fraction
 ROLES = ("core", "border", "hub", "outlier")
-CORE, BORDER, HUB, OUTLIER = range(4)
 
 
 def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
@@ -166,29 +165,34 @@ def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> C
     if method == "gpuscan":
         roots, is_border = _link_by_comparison(similar, is_core)
     else:
-        roots, is_border = link_cores(similar, _flagged_ids(is_core), is_core)
+        roots, is_border = link_cores(similar, device.flatnonzero(is_core), is_core)
     return _attach(similar, is_core, roots, is_border)
 
 
 def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: Array) -> Clustering:
     """Return the clustering of linked cores: attach borders, number clusters, find hubs."""
     xp, num_vertices, adjacency = similar.xp, similar.num_vertices, similar.adjacency
-    cores, borders = _flagged_ids(is_core), _flagged_ids(is_border)
-    labels = xp.full(num_vertices, NO_CLUSTER, xp.int32)
-    labels[cores] = roots[cores]
-    nearest_cores, _ = attach_borders(similar, borders, is_core)
-    labels[borders] = roots[nearest_cores[borders]]
-    members = xp.flatnonzero(labels >= 0).astype(xp.int32)
+    nearest_cores, _ = attach_borders(similar, device.flatnonzero(is_border), is_core)
+    labels, is_member = xp.empty(num_vertices, xp.int32), xp.empty(num_vertices, bool)
+    flags: dict[str, Any] = {
+        "size": num_vertices, "num_vertices": num_vertices, "is_core": is_core,
+        "is_border": is_border,
+    }  # fmt: skip
+    device.launch(
+        "scan", "label_members", roots=roots, nearest=nearest_cores, labels=labels,
+        is_member=is_member, **flags,
+    )  # fmt: skip
+    del roots, nearest_cores
+    members = device.flatnonzero(is_member)
     clusters, num_clusters = number_clusters(labels, members)
-    neighbor_labels, is_hub = nearest_cores, xp.zeros(num_vertices, bool)  # reuses the memory
-    neighbor_labels.fill(NO_CLUSTER)
+    neighbor_labels = device.full(num_vertices, NO_CLUSTER, xp.int32, xp)
+    is_hub = xp.zeros(num_vertices, bool)
     similar.launch_on_rows(
         "find_hubs", members, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
         labels=clusters, neighbor_labels=neighbor_labels, is_hub=is_hub,
     )  # fmt: skip
-    roles = xp.full(num_vertices, OUTLIER, xp.int8)
-    roles[is_hub] = HUB
-    roles[cores], roles[borders] = CORE, BORDER
+    roles = xp.empty(num_vertices, xp.int8)
+    device.launch("scan", "assign_roles", is_hub=is_hub, roles=roles, **flags)
     return Clustering(clusters, roles, num_clusters, members, similar)
 
 
@@ -203,7 +207,8 @@ def link_cores(similar: SimilarityGraph, rows: Array, is_core: Array) -> tuple[A
         Whether each vertex is similar to one of the rows and not a core.
     """
     xp, num_vertices = similar.xp, similar.num_vertices
-    parents, is_border = xp.arange(num_vertices, dtype=xp.int32), xp.zeros(num_vertices, bool)
+    parents = device.arange(num_vertices, xp.int32, xp)
+    is_border = xp.zeros(num_vertices, bool)
     similar.launch("join_cores", rows, is_core=is_core, parents=parents, is_border=is_border)
     compress(parents)
     return parents, is_border
@@ -261,26 +266,38 @@ def number_clusters(labels: Array, members: Array) -> tuple[Array, int]:
     """
     xp, num_vertices = device.array_module(labels), labels.size
     sizes = xp.zeros(num_vertices, xp.int32)
-    first_members = xp.full(num_vertices, num_vertices, xp.int32)
+    first_members = device.full(num_vertices, num_vertices, xp.int32, xp)
     if members.size:
         device.launch(
             "scan", "measure_clusters", size=members.size,
             num_members=members.size, members=members, labels=labels, cluster_sizes=sizes,
             first_members=first_members,
         )  # fmt: skip
-    used = xp.flatnonzero(sizes)
-    used = used[xp.argsort((-sizes[used].astype(xp.int64) << 32) + first_members[used])]
-    numbers = first_members  # reuses the memory
-    numbers[used] = xp.arange(used.size, dtype=xp.int32)
-    clusters = xp.full(num_vertices, NO_CLUSTER, xp.int32)
-    clusters[members] = numbers[labels[members]]
-    return clusters, int(used.size)
+    keys, num_keys = xp.empty(members.size, xp.int64), xp.zeros(1, xp.int32)
+    device.launch(
+        "scan", "list_clusters", size=members.size, num_members=members.size, members=members,
+        labels=labels, cluster_sizes=sizes, first_members=first_members, keys=keys,
+        num_keys=num_keys,
+    )  # fmt: skip
+    num_clusters = int(num_keys[0])
+    keys = keys[:num_clusters]
+    keys.sort()
+    device.launch(
+        "scan", "number_clusters", size=num_clusters,
+        num_keys=num_clusters, keys=keys, labels=labels, numbers=first_members,
+    )  # fmt: skip
+    clusters = device.full(num_vertices, NO_CLUSTER, xp.int32, xp)
+    device.launch(
+        "scan", "assign_clusters", size=members.size, num_members=members.size, members=members,
+        labels=labels, numbers=first_members, clusters=clusters,
+    )  # fmt: skip
+    return clusters, num_clusters
 
 
 def list_memberships(clustering: Clustering) -> tuple[Array, Array]:
     """Return vertices and clusters: each vertex once, and borders once per additional cluster."""
     similar, xp = clustering.similar, clustering.similar.xp
-    borders = _flagged_ids(clustering.roles == BORDER)
+    borders = device.flatnonzero(clustering.roles == BORDER)
     is_core = clustering.roles == CORE
     starts = offsets_from_sizes(attach_borders(similar, borders, is_core)[1])
     clusters = xp.empty(int(starts[-1]), xp.int32)
@@ -306,10 +323,6 @@ def clustering_frame(labeling: Labeling, clustering: Clustering, memberships: bo
     if memberships:
         ids, clusters = list_memberships(clustering)
         roles = roles[ids]
-    columns = {"cluster": (clusters, clusters >= 0), "role": labeling.text_column(roles, ROLES)}
+    is_clustered = device.mark_range(clusters, low=0)
+    columns = {"cluster": (clusters, is_clustered), "role": labeling.text_column(roles, ROLES)}
     return labeling.vertex_frame(columns, ids)
-
-
-def _flagged_ids(flags: Array) -> Array:
-    xp = device.array_module(flags)
-    return xp.flatnonzero(flags).astype(xp.int32)

@@ -24,15 +24,12 @@ from ..errors import GraphError, format_value
 from ..frames import Frame
 from ..graph.csr import Adjacency, permute, row_indices, sort_pairs
 from ..graph.local_graph import GraphLike, LocalGraph
-from ..kernels.constants import SIMILARITY_LEVELS
+from ..kernels.constants import CORE, HUB, OUTLIER, SIMILARITY_LEVELS
 from ..summary import format_html
 from ..validation import GRAPH_CALLS, check_choice, check_flag, suggest_parameters
 from . import scan_index_file
 from .run_memory import check_run_memory
 from .scan import (
-    CORE,
-    HUB,
-    OUTLIER,
     Clustering,
     Epsilon,
     check_epsilon,

@@ -126,8 +126,7 @@ def count_by_triangles(adjacency: Adjacency) -> Array:
     lists = {"offsets": adjacency.offsets, "neighbors": adjacency.neighbors}
     num_vertices, num_arcs = adjacency.offsets.size - 1, adjacency.neighbors.size
     size = num_vertices + num_arcs
-    degrees = xp.diff(adjacency.offsets).astype(xp.int32)
-    common = xp.empty(num_arcs, xp.int32)
+    degrees, common = measure_degrees(adjacency), xp.empty(num_arcs, xp.int32)
     if not num_arcs or _is_merging_cheap(degrees, num_arcs):
         device.launch(
             "similarity", "merge_lists", size=size,
@@ -191,7 +190,7 @@ def count_triangles(
         Number of triangles of every edge of `upper`.
     """
     xp, num_vertices = device.array_module(degrees), degrees.size
-    upper_degrees = xp.diff(upper.offsets)
+    upper_degrees = measure_degrees(upper)
     max_upper_degree = int(upper_degrees.max()) if num_vertices else 0
     if max_upper_degree < 2 or not adjacency.neighbors.size:
         return  # there is no triangle
@@ -207,16 +206,21 @@ def count_triangles(
     )  # fmt: skip
     if max_degree >= num_vertices:
         return
-    may_own = (upper_degrees > 1) & (adjacency.offsets[1:] > adjacency.offsets[:-1])
-    may_own &= degrees > max_degree
-    del upper_degrees
-    is_short = degrees <= MAX_WARP_DEGREE
     block_table_size = max(64, 1 << (2 * max_upper_degree - 1).bit_length())
-    for entry, is_owner, table_size, num_warps, num_tables in (
-        ("count_by_warp", may_own & is_short, WARP_TABLE_SIZE, WARPS_PER_BLOCK, WARPS_PER_BLOCK),
-        ("count_by_block", may_own & ~is_short, min(block_table_size, MAX_BLOCK_TABLE_SIZE), 16, 1),
-    ):
-        owners = xp.flatnonzero(is_owner).astype(xp.int32)
+    is_owner = xp.empty(num_vertices, bool)
+    for entry, least_degree, last_degree, table_size, num_warps, num_tables in (
+        ("count_by_warp", max_degree + 1, MAX_WARP_DEGREE,
+         WARP_TABLE_SIZE, WARPS_PER_BLOCK, WARPS_PER_BLOCK),
+        ("count_by_block", MAX_WARP_DEGREE + 1, num_vertices,
+         min(block_table_size, MAX_BLOCK_TABLE_SIZE), 16, 1),
+    ):  # fmt: skip
+        device.launch(
+            "similarity", "mark_owners", size=num_vertices,
+            num_vertices=num_vertices, least_degree=least_degree, last_degree=last_degree,
+            degrees=degrees, offsets=adjacency.offsets, upper_offsets=upper.offsets,
+            is_owner=is_owner,
+        )  # fmt: skip
+        owners = device.flatnonzero(is_owner)
         if owners.size:
             device.launch(
                 "similarity", entry, size=size, threads=WARP * num_warps,
@@ -342,5 +346,15 @@ def min_fraction_at_least(value: Fraction, max_denominator: int) -> tuple[int, i
 
 def closed_neighborhood_sizes(adjacency: Adjacency) -> Array:
     """Return the size of every closed neighborhood: int32."""
-    xp = device.array_module(adjacency.offsets)
-    return (xp.diff(adjacency.offsets) + 1).astype(xp.int32)
+    return measure_degrees(adjacency, 1)
+
+
+def measure_degrees(adjacency: Adjacency, shift: int = 0) -> Array:
+    """Return the number of neighbors of every row, plus `shift`: int32."""
+    num_rows = adjacency.offsets.size - 1
+    degrees = device.array_module(adjacency.offsets).empty(num_rows, np.int32)
+    device.launch(
+        "similarity", "measure_degrees", size=num_rows,
+        num_rows=num_rows, shift=shift, offsets=adjacency.offsets, degrees=degrees,
+    )  # fmt: skip
+    return degrees

@@ -18,7 +18,7 @@ import numpy as np
 from .. import device, kernels
 from ..device import Array
 from ..frames import Frame, Vertices
-from ..graph.csr import Adjacency, row_indices
+from ..graph.csr import Adjacency, count_nonempty, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
@@ -72,7 +72,7 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS")
     bottom_up = is_graph or not graph.directed
     result = run_bfs(graph, ids, parameters.depth_limit, parameters.predecessors, bottom_up)
-    distances = result.distances, result.distances >= 0
+    distances = result.distances, device.mark_range(result.distances, low=0)
     return traversal_frame(graph.labeling, result, distances, parameters.predecessors)
 
 
@@ -96,8 +96,11 @@ def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
 
 def float_distances(distances: Array) -> Array:
     """Return the distances of a BFS as `sssp` returns them."""
-    weights = distances.astype(np.float64)
-    weights[distances < 0] = math.inf
+    weights = device.array_module(distances).empty(distances.size, np.float64)
+    device.launch(
+        "sssp", "convert_depths", size=distances.size,
+        num_vertices=distances.size, depths=distances, distances=weights,
+    )  # fmt: skip
     return weights
 
 
@@ -136,7 +139,7 @@ def traversal_frame(
     """Return the result frame of `bfs` and `sssp`."""
     columns = {"distance": distances}
     if predecessors:
-        known = result.predecessors < NO_VERTEX
+        known = device.mark_range(result.predecessors, high=NO_VERTEX)
         columns |= labeling.name_columns(result.predecessors, known, "predecessor")
     return labeling.vertex_frame(columns)
 
@@ -206,8 +209,8 @@ def run_sssp(
     With int32 `targets`, the search ends when their distances are final, and vertices farther than
     all of them count as unreached.
     """
-    distances = graph.xp.full(graph.num_vertices, math.inf)
-    distances[ids] = 0.0
+    distances = device.full(graph.num_vertices, math.inf, np.float64, graph.xp)
+    device.put(distances, ids, 0.0)
     num_rounds = relax_from(graph, ids, distances, cutoff, targets=targets)
     if logger.isEnabledFor(logging.DEBUG):
         logger.debug("sssp: %d steps from %d sources", int(num_rounds), ids.size)
@@ -273,7 +276,7 @@ def relax_from(
         offsets=adjacency.offsets, neighbors=adjacency.neighbors, weights=adjacency.weights,
         distances=distances, queues=queues,
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
-        min_distance=xp.full(3, math.inf), **work_space,
+        min_distance=device.full(3, math.inf, np.float64, xp), **work_space,
     )  # fmt: skip
     return work_space["state"].reshape(())
 
@@ -299,18 +302,23 @@ def _allocate_work_space(graph: Any) -> dict[str, Any]:
 def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: bool) -> Array:
     """Return the smallest valid predecessor of every reached vertex that is not a source."""
     xp, num_vertices = graph.xp, graph.num_vertices
-    predecessors = xp.full(num_vertices, NO_VERTEX, xp.int32)
+    predecessors = device.full(num_vertices, NO_VERTEX, xp.int32, xp)
     if bottom_up:
         pull_predecessors(graph.csc, distances, predecessors)
     else:
         push_predecessors(graph.csr, distances, predecessors)
-    has_predecessor = predecessors < NO_VERTEX
-    has_predecessor[ids] = True
-    remaining = ~has_predecessor & (distances < math.inf)
+    remaining = xp.empty(num_vertices, bool)
+    device.launch(
+        "sssp", "mark_remaining", size=num_vertices, num_vertices=num_vertices,
+        distances=distances, predecessors=predecessors, remaining=remaining,
+    )  # fmt: skip
+    device.put(remaining, ids, False)
     if device.count_nonzero(remaining):
         # Only zero-weight edges lead there: a BFS along them starts at all others.
         subgraph = zero_weight_edges(graph.csr, distances, remaining, xp)
-        starts = xp.flatnonzero(has_predecessor).astype(xp.int32)
+        has_predecessor = predecessors < NO_VERTEX
+        has_predecessor[ids] = True
+        starts = device.flatnonzero(has_predecessor)
         result = run_bfs(subgraph, starts, bottom_up=False)
         predecessors = xp.where(remaining, result.predecessors, predecessors)
     return predecessors
@@ -383,7 +391,7 @@ def get_delta(graph: Any) -> float:
     adjacency, xp = graph.csr, graph.xp
 
     def estimate() -> float:
-        num_sources = device.count_nonzero(adjacency.offsets[1:] > adjacency.offsets[:-1])
+        num_sources = count_nonempty(adjacency)
         degree = adjacency.neighbors.size / max(num_sources, 1)
         delta = initial_delta(_sample(adjacency.weights), degree, xp)
         # The kernel widens the queue where it has few vertices.
@@ -404,7 +412,12 @@ def has_wide_weights(graph: Any) -> bool:
 
 
 def _sample(weights: Array) -> np.ndarray:
-    return device.to_host(weights[:: max(weights.size // SAMPLE_SIZE, 1)])
+    step = max(weights.size // SAMPLE_SIZE, 1)
+    if step == 1 or not device.is_on_gpu(weights):
+        return weights[::step] if step > 1 else device.to_host(weights)
+    dtype: Any = np.uint32 if weights.size < 2**32 else np.int64
+    positions = np.arange(0, weights.size, step, dtype=dtype)
+    return device.to_host(device.take(weights, device.array_module(weights).asarray(positions)))
 
 
 def initial_delta(weights: np.ndarray, degree: float, xp: ModuleType) -> float:

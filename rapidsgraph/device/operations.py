@@ -7,6 +7,7 @@ these are the operations of NumPy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,6 +82,31 @@ def arange(size: int, dtype: Any, xp: ArrayModule) -> Array:
     values = xp.empty(size, dtype)
     launch("arrays", "fill_range", size=size, num_values=size, values=values)
     return values
+
+
+def put(values: Array, indices: Array, value: float) -> None:
+    """Set the items of C-contiguous values at int32 indices; the value is exact as a double."""
+    if not is_on_gpu(values):
+        values[indices] = value
+        return
+    launch(
+        "arrays", "put", size=indices.size,
+        num_indices=indices.size, indices=indices, value=value, values=values,
+    )  # fmt: skip
+
+
+def mark_range(values: Array, low: float = -math.inf, high: float = math.inf) -> Array:
+    """Return whether each value is at least `low` and below `high`, both exact as doubles."""
+    if is_on_gpu(values):
+        flags = array_module(values).empty(values.size, bool)
+        launch(
+            "arrays", "mark_range", size=values.size,
+            num_values=values.size, values=values, low=low, high=high, flags=flags,
+        )  # fmt: skip
+        return flags
+    if high == math.inf:
+        return values >= low
+    return values < high if low == -math.inf else (values >= low) & (values < high)
 
 
 def astype(values: Array, dtype: Any) -> Array:

@@ -19,10 +19,6 @@ from .. import device
 from ..algorithms.parameters import Parameters, ScanParameters
 from ..algorithms.run_memory import ALGORITHM_BYTES
 from ..algorithms.scan import (
-    BORDER,
-    CORE,
-    HUB,
-    OUTLIER,
     ROLES,
     Clustering,
     attach_borders,
@@ -42,7 +38,7 @@ from ..device.arrays import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, offsets_from_sizes, row_indices, select_arcs, transpose
 from ..graph.local_graph import GraphLike
-from ..kernels.constants import NO_CLUSTER
+from ..kernels.constants import BORDER, CORE, HUB, NO_CLUSTER, OUTLIER
 from ..progress import Report
 from ..validation import check_free_memory
 from .communicator import Communicator

@@ -225,6 +225,19 @@ def count_upper(adjacency: Adjacency) -> Array:
     return counts
 
 
+def count_nonempty(adjacency: Adjacency) -> int:
+    """Return the number of rows that have neighbors."""
+    offsets = adjacency.offsets
+    if not device.is_on_gpu(offsets):
+        return int(np.count_nonzero(offsets[1:] > offsets[:-1]))
+    count = device.array_module(offsets).zeros(1, "int64")
+    device.launch(
+        "build", "count_nonempty", size=offsets.size,
+        num_rows=offsets.size - 1, offsets=offsets, count=count,
+    )  # fmt: skip
+    return int(count[0])
+
+
 def row_indices(adjacency: Adjacency) -> Array:
     """Return the row of every arc, as int32."""
     xp, num_rows = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1

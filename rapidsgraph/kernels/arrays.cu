@@ -57,6 +57,21 @@ extern "C" __global__ void fill_range(long long num_values, value_t *values) {
   STRIDE(i, num_values) values[i] = (value_t)i;
 }
 
+// values[indices[i]] = value.
+extern "C" __global__ void put(long long num_indices, const int *indices, double value,
+                               value_t *values) {
+  STRIDE(i, num_indices) values[indices[i]] = (value_t)value;
+}
+
+// flags[i] = low <= values[i] < high.
+extern "C" __global__ void mark_range(long long num_values, const value_t *values, double low,
+                                      double high, bool *flags) {
+  STRIDE(i, num_values) {
+    const double value = (double)values[i];
+    flags[i] = value >= low && value < high;
+  }
+}
+
 // new_values[i] = values[i] of another type.
 extern "C" __global__ void convert(long long num_values, const value_t *values, new_t *new_values) {
   STRIDE(i, num_values) new_values[i] = (new_t)values[i];

@@ -21,6 +21,14 @@ def fill_range(num_values, values):
     values[:] = np.arange(num_values)
 
 
+def put(num_indices, indices, value, values):
+    values[indices] = value
+
+
+def mark_range(num_values, values, low, high, flags):
+    flags[:] = (values >= low) & (values < high)
+
+
 def convert(num_values, values, new_values):
     new_values[:] = values
 

@@ -123,6 +123,15 @@ extern "C" __global__ void sum_by_key(long long num_items, const int *keys, cons
   STRIDE(i, num_items) atomicAdd(sums + keys[i], weighted ? (double)weights[i] : 1.0);
 }
 
+// count[0] += rows that have neighbors.
+extern "C" __global__ void count_nonempty(long long num_rows, const long long *offsets,
+                                          long long *count) {
+  long long nonempty = 0;
+  STRIDE(row, num_rows) nonempty += offsets[row + 1] > offsets[row];
+  nonempty = warp_sum(nonempty);
+  if (threadIdx.x % WARP == 0 && nonempty) atomicAdd((u64 *)count, (u64)nonempty);
+}
+
 // rows[offsets[r] .. offsets[r + 1]) = r.
 extern "C" __global__ void expand_rows(long long num_rows, const long long *offsets, int *rows) {
   const int lane = threadIdx.x % WARP;

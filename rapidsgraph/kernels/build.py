@@ -79,6 +79,10 @@ def sum_by_key(num_items, keys, weights, weighted, sums):
         sums[np.uint32(keys[i])] += weights[i] if weighted else 1.0
 
 
+def count_nonempty(num_rows, offsets, count):
+    count[0] += np.count_nonzero(offsets[1:] > offsets[:-1])
+
+
 @parallel
 def expand_rows(num_rows, offsets, rows):
     for row_ in prange(num_rows):

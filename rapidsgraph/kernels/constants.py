@@ -15,6 +15,7 @@ COOPERATIVE_THREADS = 1024  # threads of a block of a cooperative launch
 NO_VERTEX = 2**31 - 1  # predecessor of a source or an unreached vertex
 UNREACHED = 2**31 - 1  # depth of an unreached vertex, which sorts behind all others
 NO_CLUSTER = -1  # label of a vertex outside all clusters
+CORE, BORDER, HUB, OUTLIER = range(4)  # roles of vertices
 
 # Reductions of the weights of parallel edges
 MERGE_FIRST, MERGE_SUM, MERGE_MIN, MERGE_MAX = range(4)

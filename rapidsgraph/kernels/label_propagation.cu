@@ -217,3 +217,14 @@ extern "C" __global__ void mark_neighbors(long long num_rows, const int *rows,
            });
   }
 }
+
+// degrees[v] = neighbors of v in both lists if is_directed, else in the first.
+extern "C" __global__ void sum_degrees(long long num_vertices, long long is_directed,
+                                       const long long *offsets, const long long *in_offsets,
+                                       long long *degrees) {
+  STRIDE(vertex, num_vertices) {
+    long long degree = offsets[vertex + 1] - offsets[vertex];
+    if (is_directed) degree += in_offsets[vertex + 1] - in_offsets[vertex];
+    degrees[vertex] = degree;
+  }
+}

@@ -173,3 +173,9 @@ def mark_neighbors(
                 is_active[np.uint64(neighbors[np.uint64(arc)])] = True
             for arc in range(in_start, in_stop):
                 is_active[np.uint64(in_neighbors[np.uint64(arc)])] = True
+
+
+def sum_degrees(num_vertices, is_directed, offsets, in_offsets, degrees):
+    np.subtract(offsets[1:], offsets[:-1], out=degrees)
+    if is_directed:
+        degrees += np.diff(in_offsets)

@@ -187,6 +187,55 @@ extern "C" __global__ void measure_clusters(long long num_members, const int *me
   }
 }
 
+// labels[v] = the root of the core v, or of the core that is nearest to the border v, and
+// NO_CLUSTER for others, which are no members.
+extern "C" __global__ void label_members(long long num_vertices, const bool *is_core,
+                                         const bool *is_border, const int *roots,
+                                         const int *nearest, int *labels, bool *is_member) {
+  STRIDE(vertex, num_vertices) {
+    const bool is_attached = is_border[vertex];
+    is_member[vertex] = is_core[vertex] || is_attached;
+    labels[vertex] = is_core[vertex] ? roots[vertex]
+                     : is_attached   ? roots[nearest[vertex]]
+                                     : NO_CLUSTER;
+  }
+}
+
+// roles[v] of every vertex: a border is no core, a hub is in no cluster.
+extern "C" __global__ void assign_roles(long long num_vertices, const bool *is_core,
+                                        const bool *is_border, const bool *is_hub,
+                                        signed char *roles) {
+  STRIDE(vertex, num_vertices)
+  roles[vertex] = is_core[vertex]     ? CORE
+                  : is_border[vertex] ? BORDER
+                  : is_hub[vertex]    ? HUB
+                                      : OUTLIER;
+}
+
+// keys[0 .. num_keys[0]) become the clusters, in any order: -size << 32 | first member, which
+// ascend by descending size and then by first member.
+extern "C" __global__ void list_clusters(long long num_members, const int *members,
+                                         const int *labels, const int *cluster_sizes,
+                                         const int *first_members, long long *keys, int *num_keys) {
+  STRIDE(i, num_members) {
+    const int member = members[i], label = labels[member];
+    if (first_members[label] == member)
+      keys[atomicAdd(num_keys, 1)] = -((long long)cluster_sizes[label] << 32) + member;
+  }
+}
+
+// numbers[label] = i for the cluster of keys[i].
+extern "C" __global__ void number_clusters(long long num_keys, const long long *keys,
+                                           const int *labels, int *numbers) {
+  STRIDE(i, num_keys) numbers[labels[(int)keys[i]]] = (int)i;
+}
+
+// clusters[v] = the number of the cluster of every member v.
+extern "C" __global__ void assign_clusters(long long num_members, const int *members,
+                                           const int *labels, const int *numbers, int *clusters) {
+  STRIDE(i, num_members) clusters[members[i]] = numbers[labels[members[i]]];
+}
+
 // is_hub[v] where v is in no cluster and has neighbors in several; neighbor_labels is NO_CLUSTER
 // before the launch.
 extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const long long *offsets,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numba import prange
 
-from .constants import NO_CLUSTER, SIMILARITY_LEVELS
+from .constants import BORDER, CORE, HUB, NO_CLUSTER, OUTLIER, SIMILARITY_LEVELS
 from .disjoint_sets import join
 from .intrinsics import add_at, exchange_if
 from .jit import parallel, serial
@@ -203,6 +203,35 @@ def measure_clusters(num_members, members, labels, cluster_sizes, first_members)
         label = np.uint64(labels[np.uint64(member)])
         cluster_sizes[label] += 1
         first_members[label] = min(first_members[label], member)
+
+
+def label_members(num_vertices, is_core, is_border, roots, nearest, labels, is_member):
+    np.logical_or(is_core, is_border, out=is_member)
+    labels.fill(NO_CLUSTER)
+    np.copyto(labels, roots, where=is_core)
+    borders = np.flatnonzero(is_border)
+    labels[borders] = roots[nearest[borders]]
+
+
+def assign_roles(num_vertices, is_core, is_border, is_hub, roles):
+    roles.fill(OUTLIER)
+    roles[is_hub] = HUB
+    roles[is_border] = BORDER
+    roles[is_core] = CORE
+
+
+def list_clusters(num_members, members, labels, cluster_sizes, first_members, keys, num_keys):
+    used = np.flatnonzero(cluster_sizes)
+    keys[: used.size] = (-cluster_sizes[used].astype(np.int64) << 32) + first_members[used]
+    num_keys[0] = used.size
+
+
+def number_clusters(num_keys, keys, labels, numbers):
+    numbers[labels[keys.astype(np.int32)]] = np.arange(num_keys, dtype=np.int32)  # the low half
+
+
+def assign_clusters(num_members, members, labels, numbers, clusters):
+    clusters[members] = numbers[labels[members]]
 
 
 @parallel

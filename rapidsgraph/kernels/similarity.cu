@@ -386,3 +386,21 @@ extern "C" __global__ void list_edges(long long num_vertices, long long kind,
     }
   });
 }
+
+// degrees[r] = neighbors of r, plus shift.
+extern "C" __global__ void measure_degrees(long long num_rows, long long shift,
+                                           const long long *offsets, int *degrees) {
+  STRIDE(row, num_rows) degrees[row] = (int)(offsets[row + 1] - offsets[row] + shift);
+}
+
+// is_owner[v] = v has a degree from least_degree to last_degree, a neighbor here, and two neighbors
+// in its upper list.
+extern "C" __global__ void mark_owners(long long num_vertices, long long least_degree,
+                                       long long last_degree, const int *degrees,
+                                       const long long *offsets, const long long *upper_offsets,
+                                       bool *is_owner) {
+  STRIDE(vertex, num_vertices)
+  is_owner[vertex] = degrees[vertex] >= least_degree && degrees[vertex] <= last_degree &&
+                     offsets[vertex + 1] > offsets[vertex] &&
+                     upper_offsets[vertex + 1] - upper_offsets[vertex] > 1;
+}

@@ -409,3 +409,15 @@ def list_edges(
                 sources[index] = row
                 destinations[index] = neighbor
                 similarities[index] = _compare(kind, np.float64(common[arc]), size, other)
+
+
+def measure_degrees(num_rows, shift, offsets, degrees):
+    np.subtract(offsets[1:], offsets[:-1], out=degrees, casting="unsafe")
+    if shift:
+        degrees += np.int32(shift)
+
+
+def mark_owners(num_vertices, least_degree, last_degree, degrees, offsets, upper_offsets, is_owner):
+    np.greater_equal(degrees, least_degree, out=is_owner)
+    is_owner &= degrees <= last_degree
+    is_owner &= (offsets[1:] > offsets[:-1]) & (np.diff(upper_offsets) > 1)

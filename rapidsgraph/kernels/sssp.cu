@@ -217,3 +217,17 @@ extern "C" __global__ void push_predecessors(long long num_vertices, double skip
     }
   }
 }
+
+// distances[v] = the depth of v, infinity if it is negative.
+extern "C" __global__ void convert_depths(long long num_vertices, const int *depths,
+                                          double *distances) {
+  STRIDE(vertex, num_vertices)
+  distances[vertex] = depths[vertex] < 0 ? INFINITE : depths[vertex];
+}
+
+// remaining[v] = v has been reached and has no predecessor.
+extern "C" __global__ void mark_remaining(long long num_vertices, const double *distances,
+                                          const int *predecessors, bool *remaining) {
+  STRIDE(vertex, num_vertices)
+  remaining[vertex] = predecessors[vertex] == NO_VERTEX && distances[vertex] < INFINITE;
+}

@@ -167,3 +167,13 @@ def push_predecessors(
             distance = distances[neighbor]
             if before < distance < np.inf and before + weights[arc] == distance:
                 predecessors[neighbor] = min(predecessors[neighbor], np.int32(vertex))
+
+
+def convert_depths(num_vertices, depths, distances):
+    distances[:] = depths
+    distances[depths < 0] = np.inf
+
+
+def mark_remaining(num_vertices, distances, predecessors, remaining):
+    np.less(distances, np.inf, out=remaining)
+    remaining &= predecessors == NO_VERTEX

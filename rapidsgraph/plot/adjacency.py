@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import frames
-from ..algorithms.scan import HUB
 from ..algorithms.scan_index import ScanIndex
 from ..device import Array
 from ..errors import GraphError
@@ -20,6 +19,7 @@ from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph
 from ..graph.local_graph import LocalGraph, as_local_graph
+from ..kernels.constants import HUB
 from ..validation import check_free_memory, suggest_parameters
 from ..verify.cluster_reader import LOW_WORD, check_roles, read_clusters
 from .savefig import check, create_figure, save_figure

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.parameters import Parameters, ScanParameters
-from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES
+from ..algorithms.scan import ROLES
 from ..algorithms.similarity import min_fraction_at_least
 from ..frames import Frame, common_array_module
-from ..kernels.constants import NO_CLUSTER
+from ..kernels.constants import BORDER, CORE, HUB, NO_CLUSTER, OUTLIER
 from .components import find_roots
 from .frame_graph import FrameGraph, as_frame_graph
 from .run_memory import MIN_WEDGES

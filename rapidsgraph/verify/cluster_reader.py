@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import frames
-from ..algorithms.scan import BORDER, HUB, ROLES
+from ..algorithms.scan import ROLES
 from ..device import Array, count_nonzero, is_array
 from ..errors import GraphError
 from ..graph.local_graph import LocalGraph
+from ..kernels.constants import BORDER, HUB
 from .result_reader import vertex_name
 
 ROLE_HINT = f"it can be {', '.join(ROLES)}, or 0 to 3 for these"

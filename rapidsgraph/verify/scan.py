@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import frames
-from ..algorithms.scan import BORDER, CORE, HUB, OUTLIER, ROLES, Epsilon, check_epsilon, check_mu
+from ..algorithms.scan import ROLES, Epsilon, check_epsilon, check_mu
 from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..device import Array, array_module, count_nonzero
 from ..dispatch import in_memory
@@ -20,6 +20,7 @@ from ..errors import VerificationError, format_value
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
+from ..kernels.constants import BORDER, CORE, HUB, OUTLIER
 from ..validation import suggest_parameters
 from .cluster_reader import LOW_WORD, ClusterTable, check_roles, read_clusters
 from .components import check_group_order, connected_minimum, smallest_members
