@@ -187,7 +187,8 @@ def pytest_terminal_summary(terminalreporter, config):
 
 def pytest_runtest_setup(item):
     if item.get_closest_marker("gpu"):
-        problem = device.frame_library_problem()
+        needs_frames = not item.get_closest_marker("sanitizer")
+        problem = device.frame_library_problem() if needs_frames else device.gpu_problem()
         if problem:
             pytest.fail(f"--gpu was given, but {problem}", pytrace=False)
 
@@ -268,8 +269,11 @@ class FrameMaker:
         if self.kind in DASK:
             library, partitions = DASK[self.kind]
             return in_partitions(FrameMaker(library)(columns), partitions)
-        import cudf
         import cupy
+
+        if self.kind == "cupy" and all(values.dtype.kind != "U" for values in columns.values()):
+            return {name: cupy.asarray(values) for name, values in columns.items()}
+        import cudf
 
         columns = {  # CuPy has no text
             name: cupy.asarray(values) if values.dtype.kind != "U" else cudf.Series(values.tolist())

@@ -135,6 +135,7 @@ def test_policies_change_nothing(make_arrays, policies, directed):
     assert parts_of(rg.connected_components(graph)) == naive.components(edges, range(60))
 
 
+@pytest.mark.sanitizer
 def test_lists_of_any_direction_do(make_arrays):
     """Before and after other algorithms have built lists of their own."""
     edges = random_edges(81, 300, 200)
@@ -284,6 +285,7 @@ def test_large_closed_forms(make_arrays, shape, directed, lists):
     assert rg.verify.components(graph, found) == max(expected) + 1
 
 
+@pytest.mark.sanitizer
 @symmetrize
 @pytest.mark.parametrize(
     "generate",  # called in the test, because collecting tests should compile no kernel

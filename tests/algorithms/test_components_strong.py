@@ -49,6 +49,7 @@ def test_random_graphs(make_arrays, rows):
     check(make_arrays, *zip(*pairs), expected_of(pairs, 205))
 
 
+@pytest.mark.sanitizer
 def test_rmat(make_arrays):
     for edge_factor in (1, 4):
         frame = rmat(11, edge_factor, seed=3, device="cpu")
@@ -68,6 +69,7 @@ def test_arcs_in_both_directions(make_arrays, multi_edges):
         check(make_arrays, *zip(*arcs), expected, multi_edges=multi_edges)
 
 
+@pytest.mark.sanitizer
 def test_cycles_in_a_chain(make_arrays):
     """Each cycle leads to the next; the largest is the last."""
     sizes = np.arange(2, 60)

@@ -232,6 +232,7 @@ def test_large_closed_forms(make_arrays, shape, directed):
         assert rg.verify.core_number(graph, result) == max(expected)
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize(
     "generate",  # called in the test, because collecting tests should compile no kernel
     [

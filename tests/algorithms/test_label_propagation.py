@@ -286,6 +286,7 @@ def test_labels_of_a_hub():
     assert {labels[vertex] for vertex in range(200_000, 200_004)} == {200_000}
 
 
+@pytest.mark.sanitizer
 @symmetrize
 @pytest.mark.parametrize(
     "generate",  # called in the test, because collecting tests should compile no kernel
@@ -302,6 +303,7 @@ def test_generated_graphs(make_arrays, generate, directed):
           directed=directed)  # fmt: skip
 
 
+@pytest.mark.sanitizer
 def test_marking_neighbors_changes_nothing(make_arrays, monkeypatch):
     frame = rmat(12, 8, seed=3, device="cpu")
     graph = build_storage(make_arrays({name: frame[name].to_numpy() for name in frame}))

@@ -93,6 +93,7 @@ def test_small_graphs(edges, pairs, kind, directed):
         assert listed(result)[kind] == pytest.approx(expected)
 
 
+@pytest.mark.sanitizer
 def test_hubs(make_arrays):
     """Two hubs of 100,000 neighbors that share half of them, and a leaf of both."""
     leaves = np.arange(2, 100_002)

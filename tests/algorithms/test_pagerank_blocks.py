@@ -76,6 +76,7 @@ def test_blocking_gives_the_ranks_of_the_other_layout(
     assert_close(ranks, expected, 3e-7 * max(expected.values()))
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("name", ["personalization", "start", "dangling"])
 def test_blocking_with_values_by_vertex(make_arrays, blocked, name):
     values = {"vertex": np.arange(VERTICES), "x": np.random.default_rng(2).random(VERTICES)}

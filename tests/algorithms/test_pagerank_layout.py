@@ -117,6 +117,7 @@ def test_lists_of_all_lengths(
     assert_close(ranks_of(found), expected[weighted], within)
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("options", [(), ("personalization", "start"), ("dangling",)], ids=str)
 def test_values_by_vertex_find_their_rows(make_arrays, edges, method, options):

@@ -197,6 +197,7 @@ LARGE = {
 }
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("shape", LARGE)
 def test_large_graphs_agree_with_naive(make_arrays, monkeypatch, shape):
     monkeypatch.setattr(similarity, "MAX_THREAD_DEGREE", 2)
@@ -268,6 +269,7 @@ def test_names_only_order_what_is_equal(edges, random, epsilon, mu):
         assert (again[1][name][0] is None) == (role in ("hub", "outlier"))
 
 
+@pytest.mark.sanitizer
 def test_every_time_the_same(make_arrays):
     graph = build_storage(make_arrays(generated(rmat(13, 8, seed=6, device="cpu"))))
     index = rg.ScanIndex(graph)

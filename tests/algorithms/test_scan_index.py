@@ -153,6 +153,7 @@ def modularity(edges, rows, vertices):
     return networkx.community.modularity(graph, parts.values())
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("name", ["random", "star and clique", "ssca2"])
 def test_sweeps_sum_queries_up(make_arrays, name):
     edges = GRAPHS[name]()

@@ -157,6 +157,7 @@ def common_by_matrix(sources, destinations):
     return rows, common.indices, common.data, np.diff(matrix.indptr) + 1
 
 
+@pytest.mark.sanitizer
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", LARGE)
 def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, shape):
@@ -219,6 +220,7 @@ def test_what_was_counted_is_kept(make_arrays):
     assert similarity.neighborhoods(graph) is similarity.neighborhoods(graph)
 
 
+@pytest.mark.sanitizer
 @pytest.mark.slow
 def test_every_time_the_same(make_arrays):
     frame = make_arrays(frame_columns(edges_of(zip(*map(np.ndarray.tolist, dense_and_hubs())))))

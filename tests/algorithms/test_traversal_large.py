@@ -181,6 +181,7 @@ def test_limits_of_a_large_graph(make_arrays, limit):
         np.testing.assert_array_equal(predecessor, np.where(inside, before, -1))
 
 
+@pytest.mark.sanitizer
 @symmetrize
 @pytest.mark.parametrize("weights", [None, "many", "few", "zeros", "wide"])
 def test_rmat_agrees_with_naive(make_arrays, directed, weights):
@@ -207,6 +208,7 @@ def test_rmat_agrees_with_naive(make_arrays, directed, weights):
     )
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("weights", [(0.5, 2.0), (0.0, 1e-3), "integers"], ids=str)
 def test_long_roads(make_arrays, weights):
     """Grids with holes in them, where the cheapest way is seldom that of the fewest edges."""

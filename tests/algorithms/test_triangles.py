@@ -155,6 +155,7 @@ def test_small_graphs(edges, directed, multi_edges, kernels):
     assert mean == pytest.approx(sum(expected.values()) / 13)
 
 
+@pytest.mark.sanitizer
 @pytest.mark.slow
 @pytest.mark.parametrize("kernels", KERNELS)
 @pytest.mark.parametrize("shape", LARGE)
@@ -198,6 +199,7 @@ def coefficients_by_matrix(sources, destinations):
     return ((near @ arcs) * near).sum(axis=1) / np.maximum(degrees * (degrees - 1), 1)
 
 
+@pytest.mark.sanitizer
 def test_order_and_names_do_not_matter(make_frame):
     edges = random_edges(5, 40, 300)
     names = np.random.default_rng(3).permutation(1000)[:40] - 300

@@ -393,6 +393,7 @@ def test_gpu_makes_the_same_rows(call):
     pandas.testing.assert_frame_equal(there.to_pandas(), call(device="cpu", **options))
 
 
+@pytest.mark.sanitizer
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     ("make_arrays", "arguments"),

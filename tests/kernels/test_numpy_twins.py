@@ -8,6 +8,8 @@ import pytest
 
 from rapidsgraph import device
 
+pytestmark = pytest.mark.sanitizer
+
 SEEDS = range(5)
 
 

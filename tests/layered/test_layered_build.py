@@ -368,6 +368,7 @@ def test_it_is_made_by_functions_of_the_class():
         LayeredEdgeList()
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize(
     "copied", [copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))]
 )

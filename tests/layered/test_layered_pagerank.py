@@ -134,6 +134,7 @@ def test_single_precision(make_arrays, weighted):
     assert_close(single, double, 1e-8)
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("multi_edges", ["first", "sum", "min", "max"])
 @pytest.mark.parametrize("self_loops", ["keep", "drop"])
 @symmetrize

@@ -141,6 +141,7 @@ def test_closed_forms(tmp_path):
     assert found["connected_components"]["component"] == 41 * [0]
 
 
+@pytest.mark.sanitizer
 @by_run
 @symmetrize
 @pytest.mark.parametrize("policy", ["first", "keep"])

@@ -301,6 +301,7 @@ def test_distances_beyond_double_precision_are_refused(make_arrays):
     assert list(paths_of(found)[0].values()) == [0, 1.5e308, math.inf, math.inf]
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("multi_edges", ["keep", "first", "sum", "min", "max"])
 @pytest.mark.parametrize("self_loops", ["keep", "drop"])
 @symmetrize
