@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import random_edges
 
-from pipelines.benchmarks.serial_scan import serial_scan
+from pipelines.benchmarks.adapters.serial import serial_scan
 
 pytestmark = pytest.mark.slow
 

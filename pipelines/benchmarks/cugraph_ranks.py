@@ -15,12 +15,13 @@ from typing import Any
 
 from pipelines.benchmarks import timing
 from pipelines.benchmarks.dask_shards import LONG, SHORT, SharedRows, per_iteration
+from pipelines.benchmarks.harness import Session
 
 ROUNDS = 5
 TIMEOUT = 300  # seconds for all records
 
 
-def measure(run: Any, rows: SharedRows, num_gpus: int) -> None:
+def measure(session: Session, rows: SharedRows, num_gpus: int) -> None:
     """Add a record of each task on a number of GPUs; note if cuGraph is not installed."""
     how = "cuGraph, 1 GPU" if num_gpus == 1 else f"cuGraph, {num_gpus} GPUs"
     about = {
@@ -35,13 +36,15 @@ def measure(run: Any, rows: SharedRows, num_gpus: int) -> None:
         each.start()
     try:
         while (record := records.get(timeout=TIMEOUT)) is not None:
-            run.add(about | record)
+            session.rows.append(about | record)
     except queue.Empty:
-        run.add(about | {"algorithm": "build", "check": f"no answer in {TIMEOUT} s"})
+        check = f"failed: no answer in {TIMEOUT} s"
+        session.rows.append(about | {"algorithm": "build", "check": check})
     finally:
         for each in processes:
             each.join(timeout=10)
             each.kill()
+        session.save()
 
 
 def _run_rank(

@@ -1,14 +1,15 @@
 """Time the frame form of each algorithm beside its kernel form, and the peak memory of both.
 
-    python pipelines/benchmarks/frames.py [--device auto|cpu|gpu] [--scale 12] [--factor 8]
-                                          [--only pagerank,bfs,...] [--engines pandas,cudf,...]
-                                          [--quick] [--output FILE]
+    python pipelines/benchmarks/frames.py [--scale 12] [--only pagerank,bfs,...] [--quick]
+                                          [--output FILE]
+    python pipelines/benchmarks/frames.py --only limited
 
-Engines are pandas, Dask on two processes, and where GPUs are, cuDF and dask-cuDF on two of them. A
-call takes an edge frame, so that a time includes the build of the graph, and returns a frame. Each
-runs in a process of its own; kernels are compiled before. Peak memory is that of the process above
-its memory before, of all workers together, or of the GPU. PageRank and BFS also run as the same
-joins in DuckDB and Polars. A result that differs from the kernels' in pandas gets no time.
+Engines are pandas, Dask on two processes, and where GPUs are, cuDF and dask-cuDF on two of them;
+PageRank and BFS also run as the same joins in DuckDB and Polars. A call takes an edge frame, so
+that a time includes the build of the graph. Each runs in a process of its own, kernels after a
+first call. Peak memory is that of the process above its memory before, of all workers together, or
+of the GPU. *limited* shows what the frame form is for: components of a tree whose vertex arrays do
+not fit into the memory of two Dask workers, which spill the partitions of its tables.
 """
 
 from __future__ import annotations
@@ -17,11 +18,9 @@ import argparse
 import contextlib
 import importlib
 import importlib.util
-import json
-import math
-import subprocess
+import itertools
 import sys
-import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,50 +33,46 @@ import pandas
 
 import rapidsgraph as rg
 from pipelines.benchmarks import harness, memory, timing
+from pipelines.benchmarks.graphs import SEED
 from pipelines.benchmarks.harness import Session
 from pipelines.benchmarks.records import Record
 from rapidsgraph import device
 
-ITERATIONS, SEED, WORKERS = 10, 1, 2  # iterations of PageRank
-MAX_REPEATS, BUDGET, TIMEOUT = 3, 5.0, 300  # runs of a call, seconds for them and for a process
-CALLS: dict[str, Callable[..., Any]] = {
-    "pagerank": lambda edges, root, **options: rg.pagerank(
-        edges[["source", "destination"]], tolerance=0, max_iterations=ITERATIONS, progress=False,
-        **options,
-    ),
-    "bfs": rg.bfs,
-    "sssp": rg.sssp,
-    "components": lambda edges, root, **options: rg.connected_components(edges, **options),
-    "similarity": lambda edges, root, **options: rg.structural_similarity(edges, **options),
-    "scan": lambda edges, root, **options: rg.scan(edges, epsilon=0.4, **options),
-    "strong components": lambda edges, root, **options: rg.connected_components(
-        edges, strong=True, **options
-    ),
-    "core numbers": lambda edges, root, **options: rg.core_number(edges, **options),
-    "labels": lambda edges, root, **options: rg.label_propagation(edges, **options),
-    "triangles": lambda edges, root, **options: rg.triangle_count(edges, **options),
-    "clustering": lambda edges, root, **options: rg.clustering_coefficient(edges, **options),
-    "neighbor similarity": lambda edges, root, **options: rg.neighbor_similarity(edges, **options),
-}  # fmt: skip
-ENGINES = {"cpu": ("pandas", "dask"), "gpu": ("cudf", "dask_cudf")}
+ITERATIONS, EDGE_FACTOR, WORKERS = 10, 8, 2  # iterations of PageRank
+MAX_REPEATS, BUDGET = 3, 5.0  # runs of a call, and seconds for them
+CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {  # by the name of the task
+    "pagerank": (rg.pagerank, {"tolerance": 0, "max_iterations": ITERATIONS, "progress": False}),
+    "bfs": (rg.bfs, {}),
+    "sssp": (rg.sssp, {}),
+    "components": (rg.connected_components, {}),
+    "similarity": (rg.structural_similarity, {}),
+    "scan": (rg.scan, {"epsilon": 0.4}),
+    "strong components": (rg.connected_components, {"strong": True}),
+    "core numbers": (rg.core_number, {}),
+    "labels": (rg.label_propagation, {}),
+    "triangles": (rg.triangle_count, {}),
+    "clustering": (rg.clustering_coefficient, {}),
+    "neighbor similarity": (rg.neighbor_similarity, {}),
+}
+ENGINES = {"pandas": "pandas", "dask": "distributed", "cudf": "cudf", "dask_cudf": "dask_cuda",
+           "duckdb": "duckdb", "polars": "polars"}  # and the modules that they need  # fmt: skip
 QUERY_ENGINES, QUERIES = ("duckdb", "polars"), ("pagerank", "bfs")
+TREE_VERTICES, TREE_PARTITIONS, WORKER_MEMORY = 4_000_000, 32, "400MB"
 
 
-def make_edges(scale: int, factor: int) -> pandas.DataFrame:
+def make_edges(scale: int) -> pandas.DataFrame:
     """Return an R-MAT graph with a weight column."""
-    edges = rg.generate.rmat(scale, factor, seed=SEED, device="cpu")
-    weights = (edges["source"] * 7 + edges["destination"] * 13) % 10 + 1
-    types = {"source": "int64", "destination": "int64", "weight": "float64"}
-    return edges[["source", "destination"]].assign(weight=weights).astype(types)
+    edges = rg.generate.rmat(scale, EDGE_FACTOR, seed=SEED, device="cpu").astype("int64")
+    weights = (edges["source"] * 7 + edges["destination"] * 13) % 10 + 1.0
+    return edges[["source", "destination"]].assign(weight=weights)
 
 
 @contextlib.contextmanager
 def open_engine(engine: str) -> Iterator[tuple[Callable, Callable, Any]]:
     """Yield a converter of pandas frames, a function that measures memory, and an array module."""
     if engine == "cudf":
-        import cudf
-
-        (allocator, _), clock = memory.use_rmm_pool(), timing.Clock(device.import_cupy())
+        cudf, (allocator, _) = importlib.import_module("cudf"), memory.use_rmm_pool()
+        clock = timing.Clock(device.import_cupy())
         yield cudf.from_pandas, lambda run: memory.measure_peak(run, clock, allocator)[0], clock.xp
     elif "dask" not in engine:
         yield lambda frame: frame, lambda run: memory.measure_peak(run)[0], np
@@ -89,12 +84,24 @@ def open_engine(engine: str) -> Iterator[tuple[Callable, Callable, Any]]:
 def distribute(frame: pandas.DataFrame, engine: str) -> Any:
     """Distribute a pandas frame over the workers."""
     from dask import dataframe
-    from distributed import wait
 
     frame = dataframe.from_pandas(frame, npartitions=2 * WORKERS)
-    frame = (frame.to_backend("cudf") if engine == "dask_cudf" else frame).persist()
-    wait(frame)
+    return complete(frame.to_backend("cudf") if engine == "dask_cudf" else frame)
+
+
+def complete(frame: Any) -> Any:
+    """Return a frame whose partitions are there if it is one of Dask."""
+    if hasattr(frame, "dask"):
+        from distributed import wait
+
+        wait(frame := frame.persist())
     return frame
+
+
+def to_pandas(frame: Any) -> pandas.DataFrame:
+    """Return a frame of any engine as one of pandas."""
+    frame = frame.compute() if hasattr(frame, "compute") else frame
+    return frame.to_pandas() if hasattr(frame, "to_pandas") else frame
 
 
 def measure_workers(client: Any, run: Callable[[], Any]) -> int:
@@ -105,131 +112,124 @@ def measure_workers(client: Any, run: Callable[[], Any]) -> int:
     return sum(peaks[worker] - baselines[worker] for worker in peaks)
 
 
-def measure(algorithm: str, engine: str, form: str, scale: int, factor: int, path: Path) -> Record:
-    """Return times, the peak of memory, and whether the result is that of the file `path`.
-
-    The kernel form of pandas writes the file.
-    """
+def measure(task: str, engine: str, form: str, scale: int) -> tuple[Record, pandas.DataFrame]:
+    """Return the times and the peak memory of a form of a task, and its result."""
     if engine in QUERY_ENGINES:
         module = importlib.import_module(f"pipelines.benchmarks.adapters.{engine}")
-        call = getattr(module, algorithm)
+        call = getattr(module, task)
     else:
-        call = partial(CALLS[algorithm], method="frames" if form == "frames" else "auto")
+        function, options = CALLS[task]
+        call = partial(function, **options, method="frames" if form == "frames" else "auto")
     with open_engine(engine) as (convert, peak_of, xp):
-        clock, local = timing.Clock(xp), make_edges(scale, factor)
-        edges, root = convert(local), int(local["source"][0])
+        clock, local = timing.Clock(xp), make_edges(scale)
+        needs_root = engine in QUERY_ENGINES or task in ("bfs", "sssp")
+        arguments = [int(local["source"][0])] if needs_root else []
+        local = local[["source", "destination"]] if task == "pagerank" else local
+        edges = convert(local)
 
         def run() -> Any:
-            result = call(edges, root)
-            if hasattr(result, "dask"):
-                from distributed import wait
-
-                result = result.persist()
-                wait(result)
-            return result
+            return complete(call(edges, *arguments))
 
         if form == "kernels":  # compile those for this size, and fill pools
             run()
         timed: list[tuple[float, Any]] = []
         peak = peak_of(lambda: timed.append(clock.timed(run)))
         [(first, result)] = timed
-        result = result.compute() if hasattr(result, "compute") else result
-        result = result.to_pandas() if hasattr(result, "to_pandas") else result
         times = clock.repeated(run, MAX_REPEATS, BUDGET, first)
-    if (engine, form) == ("pandas", "kernels"):
-        result.to_parquet(path)
-    check = compare(result, pandas.read_parquet(path))
-    return {"ms": timing.summary(times), "bytes": peak, "check": check}
+        return {f"{form}_ms": timing.summary(times), f"{form}_bytes": peak}, to_pandas(result)
 
 
-def compare(result: pandas.DataFrame, expected: pandas.DataFrame) -> str:
+def compare(result: pandas.DataFrame, expected: pandas.DataFrame, rtol: float = 1e-9) -> str:
     """Return "ok" if the result has the expected values; query engines have fewer rows and columns.
 
-    PageRank may differ in rounding.
+    Values that are not integers may differ in rounding, and nulls of all libraries are equal.
     """
     if len(result) < len(expected):  # BFS without unreached vertices
         expected = expected[expected["distance"].notna()]
     both = []
     for frame in (result, expected[list(result.columns)]):
         numbers = {
-            name: frame[name].astype("Float64").to_numpy(float, na_value=math.nan)
+            name: frame[name].astype("Float64").to_numpy(float, na_value=np.nan)
             for name in frame.select_dtypes("number")
-        }  # nulls of all libraries are equal
+        }
         both.append(frame.assign(**numbers).reset_index(drop=True))
     try:
-        pandas.testing.assert_frame_equal(*both, check_dtype=False, rtol=1e-9, atol=1e-12)
+        pandas.testing.assert_frame_equal(*both, check_dtype=False, rtol=rtol, atol=1e-12)
     except AssertionError as error:
         return f"wrong: {str(error).splitlines()[0]}"
     return "ok"
 
 
-def missing_reason(engine: str) -> str | None:
-    """Return why an engine cannot run here, or None."""
-    module = {"dask": "distributed", "dask_cudf": "dask_cuda"}.get(engine, engine)
-    if importlib.util.find_spec(module) is None:
-        return f"{module} is not installed"
-    return device.gpu_problem() if engine in ENGINES["gpu"] else None
+def measure_task(task: str, engines: Sequence[str], scale: int) -> Iterator[Record]:
+    """Yield the record of both forms of a task on each engine; the kernels of pandas are right."""
+    _, expected = memory.call_in_process(measure, task, "pandas", "kernels", scale)
+    for engine in engines:
+        row: Record = {"table": "frames", "algorithm": task, "engine": engine, "check": "ok"}
+        for form in ["frames"] if engine in QUERY_ENGINES else ["kernels", "frames"]:
+            arguments = measure, task, engine, form, scale
+            answer = harness.try_call(row, partial(memory.call_in_process, *arguments))
+            if answer and (check := compare(answer[1], expected)) != "ok":
+                row["check"] = check
+            elif answer:
+                row |= answer[0]
+        if "kernels_ms" in row and "frames_ms" in row:
+            both = [[row[f"{form}_ms"]["median"]] for form in ("frames", "kernels")]
+            row["frames_by_kernels"] = timing.paired_ratio(*both)
+        print(f"{task} {engine}: {row['check']}", file=sys.stderr, flush=True)
+        yield row
 
 
-def run_process(*arguments: Any) -> Record:
-    """Run one measurement in a process of its own."""
-    line = [sys.executable, __file__, "--measure", *map(str, arguments)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT)
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        return {"check": f"failed: {reason}"[:300]}
-    return json.loads(done.stdout.splitlines()[-1])
+def make_tree(start: int, stop: int) -> pandas.DataFrame:
+    """Return edges of a tree from vertices to their parents; names have gaps, so are no ids."""
+    vertices = np.arange(start, stop)
+    ends = {"source": vertices, "destination": np.maximum(vertices // 64, 1)}
+    return pandas.DataFrame(ends) * 1_000_003
 
 
-def measure_engine(algorithm: str, engine: str, options: Any, path: Path) -> Iterator[Record]:
-    """Yield the record of both forms of an algorithm on an engine."""
-    row: Record = {"table": "frames", "algorithm": algorithm, "engine": engine, "check": "ok"}
-    for form in ["frames"] if engine in QUERY_ENGINES else ["kernels", "frames"]:
-        result = run_process(algorithm, engine, form, options.scale, options.factor, path)
-        if result["check"] == "ok":
-            row |= {f"{form}_ms": result["ms"], f"{form}_bytes": result["bytes"]}
-        else:
-            row["check"] = result["check"]
-    if "kernels_ms" in row and "frames_ms" in row:
-        ratio = row["frames_ms"]["median"] / row["kernels_ms"]["median"]
-        row["frames_by_kernels"] = float(f"{ratio:.3g}")
-    print(f"{algorithm} {engine}: {row['check']}", file=sys.stderr, flush=True)
-    yield row
+def measure_limited(method: str, vertices: int) -> Record:
+    """Return the record of the components of a tree on workers with a limit."""
+    import dask
+    from dask.dataframe import from_delayed
+
+    dask.config.set({"distributed.scheduler.allowed-failures": 1})
+    bounds = np.linspace(1, vertices + 1, TREE_PARTITIONS + 1).astype(int)
+    with rg.cluster("cpu", workers=WORKERS, memory_limit=WORKER_MEMORY) as client:
+        shards = [dask.delayed(make_tree, pure=False)(*pair) for pair in itertools.pairwise(bounds)]
+        edges, start = from_delayed(shards, meta=make_tree(1, 2)), time.perf_counter()
+        result = complete(rg.connected_components(edges, method=method))
+        seconds, num_rows = time.perf_counter() - start, len(result)
+        spilled = client.run(lambda dask_worker: dask_worker.data.spilled_total.disk)
+    return {
+        "run_s": float(f"{seconds:.4g}"), "spilled_bytes": sum(spilled.values()),
+        "check": "ok" if num_rows == vertices else f"wrong: {num_rows} rows",
+    }  # fmt: skip
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; return the exit status."""
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Run the benchmark, and return its records."""
 
     def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--scale", type=int, help="the graph has 2^SCALE vertices")
-        parser.add_argument("--factor", type=int, default=8, help="rows per vertex")
-        parser.add_argument("--engines", help="engines, pandas among them; by default all")
 
     options = harness.parse_options(__doc__, arguments, add_options)
-    options.scale = options.scale or (8 if options.quick else 18 if options.on_gpu else 12)
-    engines = [*ENGINES["cpu"], *(ENGINES["gpu"] if options.on_gpu else ()), *QUERY_ENGINES]
-    if options.engines:
-        engines = [engine for engine in engines if engine in options.engines.split(",")]
-    options.on_gpu = False  # the measurements use the GPU, not this process
-    graph = f"R-MAT, scale {options.scale}, {options.factor} rows per vertex"
-    session = Session("frames", options, graph=graph, workers=WORKERS, iterations=ITERATIONS)
-    with tempfile.TemporaryDirectory() as folder:
-        for algorithm in options.only or CALLS:
-            for engine in engines:
-                if engine in QUERY_ENGINES and algorithm not in QUERIES:
-                    continue
-                if reason := missing_reason(engine):
-                    session.notes.append(f"{engine}: {reason}")
-                    continue
-                path = Path(folder, algorithm)
-                measure_one = partial(measure_engine, algorithm, engine, options, path)
-                session.attempt(f"{algorithm}, {engine}", measure_one)
-    return harness.exit_status(session.finish())
+    scale = options.scale or (8 if options.quick else 18 if options.on_gpu else 12)
+    has_gpu, options.on_gpu = options.on_gpu, False  # the processes use the GPU, not this one
+    session = Session("frames", options, graph=f"R-MAT, scale {scale}, {EDGE_FACTOR} rows a vertex")
+    engines = [each for each, module in ENGINES.items() if importlib.util.find_spec(module)]
+    engines = [each for each in engines if has_gpu or "cudf" not in each]
+    session.notes += [f"{each} does not run here" for each in ENGINES if each not in engines]
+    for task in options.only or CALLS:
+        if task == "limited":
+            for method in ("auto", "frames"):  # "auto" is expected to exceed the limit
+                row: Record = {"table": "limited", "method": method}
+                arguments = method, TREE_VERTICES // (1000 if options.quick else 1)
+                row |= harness.try_call(row, partial(measure_limited, *arguments)) or {}
+                session.rows.append(row)
+            continue
+        own = [each for each in engines if task in QUERIES or each not in QUERY_ENGINES]
+        session.attempt(task, partial(measure_task, task, own, scale))
+    return session.finish()
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        algorithm, engine, form, scale, factor, path = sys.argv[2:]
-        print(json.dumps(measure(algorithm, engine, form, int(scale), int(factor), Path(path))))
-    else:
-        sys.exit(main())
+    sys.exit(harness.exit_status(main()))

@@ -7,7 +7,9 @@ import ctypes
 import functools
 import gc
 import importlib
+import multiprocessing
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,15 @@ def measure_peak(
     baseline = reset_peak()
     result = function()
     return resident_bytes("VmHWM") - baseline, result
+
+
+def call_in_process(
+    function: Callable[..., Any], *arguments: Any, setup: Callable[[], None] | None = None
+) -> Any:
+    """Return the result of a call in a new process, in which `setup` has been called before."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context, initializer=setup) as pool:
+        return pool.submit(function, *arguments).result()
 
 
 def measure_device_peak(

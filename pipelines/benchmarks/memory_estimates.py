@@ -1,6 +1,6 @@
-"""Compare measured peak memory with its estimates on a CPU, in a process per algorithm and input.
+"""Compare measured peak memory with its estimates on a CPU, in processes of their own.
 
-    python pipelines/benchmarks/memory_estimates.py [--output FILE] [--only TEXT] [--rows ROWS]
+    python pipelines/benchmarks/memory_estimates.py [--only bfs,build] [--quick] [--output FILE]
 
 The peak is that of the resident set (VmHWM in /proc) above its value before the call, after the
 same call on a small graph has loaded all compiled code. `peak_by_estimate` is the peak divided by
@@ -11,12 +11,11 @@ integers, alone.
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,233 +23,150 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 
 import numpy as np
 import pandas
+import pyarrow
 
 import rapidsgraph as rg
+from pipelines.benchmarks import harness
 from pipelines.benchmarks import memory as peaks
-from pipelines.benchmarks import records
+from pipelines.benchmarks.harness import Session
 from pipelines.benchmarks.records import Record
 from rapidsgraph import memory
+from rapidsgraph.generate import arrays
 from rapidsgraph.graph import build_memory
 from rapidsgraph.graph.edge_columns import read_columns
 from rapidsgraph.io import write_frame
 
-LOW, HIGH = 0.7, 1.0  # the aim for peak / estimate
-ROWS, WARM_UP_ROWS = 2_000_000, 40_000
-TEXT_FORMATS = {"text": "v{:07d}", "long text": "vertex {:07d} of this graph, named"}
-NAMES = ("ids", "gaps", "64-bit", "text", "long text", "objects", "two columns")
+ROWS, QUICK_ROWS, WARM_UP_ROWS = 2_000_000, 100_000, 40_000
+NAMES: dict[str, Callable[[np.ndarray], list[Any]]] = {  # columns of names by vertex ids
+    "ids": lambda ids: [ids],
+    "gaps": lambda ids: [ids * 2 + 5],
+    "64-bit": lambda ids: [ids * 10**12 + 17],
+    "text": lambda ids: [name_by_text(ids, "v{:07d}", "str")],
+    "long text": lambda ids: [name_by_text(ids, "vertex {:07d} of this graph, named", "str")],
+    "objects": lambda ids: [name_by_text(ids, "v{:07d}", "object")],
+    "two columns": lambda ids: [ids // 1000, ids % 1000],
+}
+SHAPES: dict[str, Callable[[int], Any]] = {  # ends of about so many rows
+    "random": lambda rows: arrays.uniform_arrays(np, rows // 8, rows, seed=1)[:2],
+    "R-MAT": lambda rows: arrays.rmat_arrays(np, round(np.log2(rows / 8)), 8, seed=1)[:2],
+    "grid": lambda rows: arrays.grid_arrays(np, int((rows / 2) ** 0.5), int((rows / 2) ** 0.5))[:2],
+    "star": lambda rows: (np.zeros(rows // 2, int), 1 + np.arange(rows // 2)),
+}
 WEIGHTED = ("pagerank", "sssp", "connected_components")
 RUNS: dict[str, Callable[[Any], Any]] = {
-    "pagerank": lambda edges: rg.pagerank(edges, tolerance=0, max_iterations=3, progress=False),
+    name: getattr(rg, name)
+    for name in ("connected_components", "core_number", "label_propagation", "scan",
+                 "structural_similarity", "triangle_count", "clustering_coefficient",
+                 "neighbor_similarity")
+} | {
+    "pagerank": partial(rg.pagerank, tolerance=0, max_iterations=3, progress=False),
     "bfs": lambda graph: rg.bfs(graph, graph.vertices.iloc[[0]]),
     "sssp": lambda graph: rg.sssp(graph, graph.vertices.iloc[[0]]),
-    "connected_components": rg.connected_components,
-    "core_number": rg.core_number,
-    "label_propagation": rg.label_propagation,
-    "scan": rg.scan,
     "scan_index": rg.ScanIndex,
-    "structural_similarity": rg.structural_similarity,
-    "triangle_count": rg.triangle_count,
-    "clustering_coefficient": rg.clustering_coefficient,
-    "neighbor_similarity": rg.neighbor_similarity,
-}
+}  # fmt: skip
+
+
+def name_by_text(ids: np.ndarray, template: str, dtype: str) -> pandas.Series:
+    """Return names of text by ids."""
+    text = pandas.Series(list(map(template.format, range(int(ids.max()) + 1))), dtype=dtype)
+    return text.take(ids).reset_index(drop=True)
 
 
 def cases() -> Iterator[Record]:
-    """Yield all cases: the algorithm, its input, and the kind of vertex names."""
-    shapes = ("random", "R-MAT", "grid", "star")
-
-    def case(source: str, run: str, names: str, shape: str, **options: bool) -> Record:
-        flags = {"directed": True, "weighted": False} | options
-        return {"from": source, "run": run, "names": names, "shape": shape} | flags
-
-    for index, names in enumerate(NAMES):
-        for directed in (True, False):
-            for weighted in (False, True):
-                shape = shapes[(index + directed + 2 * weighted) % 4]
-                yield case("frame", "build", names, shape, directed=directed, weighted=weighted)
-    for index, algorithm in enumerate(RUNS):
-        for offset, names in enumerate(("ids", "64-bit", "long text", "objects")):
-            for directed in (True, False):
-                shape = shapes[(index + offset + directed) % 3]
-                weighted = offset % 2 == 0 and algorithm in (
-                    "pagerank",
-                    "sssp",
-                    "connected_components",
-                )
-                yield case("graph", algorithm, names, shape, directed=directed, weighted=weighted)
-    for index, algorithm in enumerate(RUNS):
-        is_undirected = algorithm in memory.UNDIRECTED_ALGORITHMS
-        for names in ("ids", "text"):
-            yield case("frame", algorithm, names, shapes[index % 4], directed=not is_undirected)
-    for algorithm in ("connected_components", "sssp", "pagerank"):
-        for names in ("ids", "gaps", "text"):
-            yield case("frame", algorithm, names, "random", directed=False, weighted=True)
-    for suffix in ("parquet", "csv"):
-        for algorithm in ("pagerank", "bfs", "sssp"):
-            for names in ("ids", "long text"):
-                yield case(suffix, algorithm, names, "R-MAT", weighted=algorithm == "sssp")
+    """Yield all cases: what is run on which input, kind of names, and shape of the graph."""
+    both, shapes = (True, False), list(SHAPES)
+    kinds = [("frame", "build", *each) for each in product(NAMES, both, both)]
+    for run in RUNS:
+        is_directed, weighted = run not in memory.UNDIRECTED_ALGORITHMS, run in WEIGHTED
+        for names, directed in product(("ids", "64-bit", "long text", "objects"), both):
+            kinds.append(("graph", run, names, directed, weighted))
+        kinds += [("frame", run, names, is_directed, False) for names in ("ids", "text")]
+        if weighted:
+            kinds += [("frame", run, names, False, True) for names in ("ids", "gaps", "text")]
+        for suffix, names in product(("parquet", "csv"), ("ids", "long text")):
+            if run in ("pagerank", "bfs", "sssp"):
+                kinds.append((suffix, run, names, True, run == "sssp"))
+    for number, (source, run, names, directed, weighted) in enumerate(kinds):
+        shape = shapes[(number + number // 4) % 4]
+        yield {"from": source, "run": run, "names": names, "shape": shape, "directed": directed,
+               "weighted": weighted}  # fmt: skip
 
 
-def draw_edges(case: Record, rows: int) -> tuple[pandas.DataFrame, int]:
-    """Return the edges of a case, and the number of vertices."""
-    random = np.random.default_rng(1)
-    if case["shape"] == "R-MAT":
-        scale = round(np.log2(rows / 8))
-        ends = rg.generate.rmat(scale, 8, seed=1, device="cpu").iloc[:, :2].to_numpy().T
-    elif case["shape"] == "grid":
-        side = int(np.sqrt(rows / 2))
-        ids = np.arange(side * side).reshape(side, side)
-        horizontal = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()])
-        vertical = np.stack([ids[:-1].ravel(), ids[1:].ravel()])
-        ends = np.concatenate([horizontal, vertical], axis=1)
-        ends = ends[:, random.permutation(ends.shape[1])]
-    elif case["shape"] == "star":
-        count = rows // 2
-        ends = np.stack([np.zeros(count, np.int64), 1 + random.permutation(count)])
-    else:
-        ends = random.integers(0, rows // 8, (2, rows))
-    is_present = np.zeros(int(ends.max()) + 1, bool)
-    is_present[ends.ravel()] = True
-    ends = (np.cumsum(is_present) - 1)[ends]
-    count = int(is_present.sum())
-    columns: dict[str, Any] = {}
-    for end, ids in zip(("source", "destination"), ends, strict=True):
-        columns |= name_vertices(end, ids, case["names"], count)
+def draw_edges(case: Record, rows: int) -> tuple[pandas.DataFrame, int, dict[str, Any]]:
+    """Return the edges of a case, the number of vertices, and the columns of the ends."""
+    ends = np.stack(SHAPES[case["shape"]](rows))
+    used, ids = np.unique(ends, return_inverse=True)
+    columns, names = {}, {}
+    for end, own in zip(("source", "destination"), ids.reshape(ends.shape), strict=True):
+        values = NAMES[case["names"]](own)
+        names[end] = [end, f"{end}_2"] if len(values) > 1 else end
+        columns |= dict(zip([end, f"{end}_2"], values, strict=False))
     if case["weighted"]:
-        columns["weight"] = random.random(ends.shape[1])
-    return pandas.DataFrame(columns), count
-
-
-def name_vertices(end: str, ids: np.ndarray, names: str, count: int) -> dict[str, Any]:
-    """Return the columns of one end of the edges, with names instead of ids."""
-    values: Any = ids
-    if names == "two columns":
-        return {f"{end}_area": ids // 1000, f"{end}_number": ids % 1000}
-    if names == "gaps":
-        values = ids * 2 + 5
-    elif names == "64-bit":
-        values = ids * 10**12 + 17
-    elif names != "ids":
-        text_format = TEXT_FORMATS.get(names, TEXT_FORMATS["text"])
-        dtype = "object" if names == "objects" else "str"
-        text = pandas.Series(list(map(text_format.format, range(count))), dtype=dtype)
-        values = text.take(ids).reset_index(drop=True)
-    return {end: values}
+        columns["weight"] = np.random.default_rng(1).random(ends.shape[1])
+    return pandas.DataFrame(columns), used.size, names
 
 
 def prepare(case: Record, rows: int, folder: str) -> tuple[Callable[[], Any], int, int]:
     """Return (function to measure, estimate with the number of vertices, estimate without)."""
-    frame, count = draw_edges(case, rows)
-    ends = {end: [c for c in frame if str(c).startswith(end)] for end in ("source", "destination")}
-    ends = {end: names[0] if len(names) == 1 else names for end, names in ends.items()}
+    frame, count, ends = draw_edges(case, rows)
     options: dict[str, Any] = {"weight": "weight"} if case["weighted"] else {}
-    algorithm, build = case["run"], {"directed": case["directed"]} | options | ends
-    if algorithm == "build":
+    run, build = case["run"], {"directed": case["directed"]} | options | ends
+    if run == "build":
         edges = read_columns(frame, *ends.values(), None, "first")
         columns = build_memory.name_column_stats(edges.sources, edges.destinations)
-        estimates = (
-            build_memory.build_bytes(
-                len(frame), vertices, columns=columns, directed=case["directed"],
-                weighted=case["weighted"],
-            )
-            for vertices in (count, 2 * len(frame))
-        )  # fmt: skip
-        return (lambda: rg.Graph(frame, **build)), *estimates
-    run = RUNS[algorithm]
+        flags = {"directed": case["directed"], "weighted": case["weighted"], "columns": columns}
+        estimate = partial(build_memory.build_bytes, len(frame), **flags)
+        return partial(rg.Graph, frame, **build), estimate(count), estimate(2 * len(frame))
     if case["from"] == "graph":
         graph = rg.Graph(frame, **build)
-        estimate = rg.estimate_memory(graph, algorithm).needed
-        return (lambda: run(graph)), estimate, estimate
-    build |= {"self_loops": "drop"} if algorithm in memory.UNDIRECTED_ALGORITHMS else {}
-    edges: Any = frame
+        needed = rg.estimate_memory(graph, run).needed
+        return partial(RUNS[run], graph), needed, needed
+    source: Any = frame
     if case["from"] != "frame":
-        edges = Path(folder) / f"edges.{case['from']}"
-        write_frame(frame, edges)
-    reading = options | ends | {"directed": case["directed"]}
-    known = rg.estimate_memory(edges, algorithm, num_vertices=count, **reading).needed
-    unknown = rg.estimate_memory(edges, algorithm, **reading).needed
-    if edges is frame:
-        return (lambda: run(rg.Graph(frame, **build))), known, unknown
-    return (lambda: run(rg.Graph(rg.read_edges(edges, **options), **build))), known, unknown
+        source = Path(folder) / f"edges.{case['from']}"
+        write_frame(frame, source)
+    estimate = partial(rg.estimate_memory, source, run, **build)
+    build |= {"self_loops": "drop"} if run in memory.UNDIRECTED_ALGORITHMS else {}
+
+    def whole() -> Any:
+        edges = frame if source is frame else rg.read_edges(source, **options)
+        return RUNS[run](rg.Graph(edges, **build))
+
+    return whole, estimate(num_vertices=count).needed, estimate().needed
 
 
 def measure(case: Record, rows: int) -> Record:
     """Return the record of one case."""
-    import pyarrow
-
     with tempfile.TemporaryDirectory() as folder:
         prepare(case, WARM_UP_ROWS, folder)[0]()
         run, known, unknown = prepare(case, rows, folder)
         pyarrow.default_memory_pool().release_unused()
-        peak, result = peaks.measure_peak(run)
-    del result
+        peak, _result = peaks.measure_peak(run)
     figures = {
         "peak_mb": round(peak / 1e6, 1), "estimate_mb": round(known / 1e6, 1),
         "peak_by_estimate": round(peak / known, 3),
         "peak_by_estimate_unknown": round(peak / unknown, 3),
     }  # fmt: skip
-    is_bound = peak <= known and peak <= unknown
+    is_bound = peak <= min(known, unknown)
     return case | figures | {"check": "ok" if is_bound else "above the estimate"}
 
 
-def measure_in_process(group: Sequence[Record], rows: int) -> Iterator[Record]:
-    """Yield the records of some cases, measured in a process of their own.
-
-    The check of a case that ends the process says so, and the others run in another process.
-    """
-    line = [sys.executable, __file__, "--cases", json.dumps(group), "--rows", str(rows)]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
-        remaining = list(group)
-        assert process.stdout is not None
-        for record in map(json.loads, process.stdout):
-            yield record
-            del remaining[0]
-    if remaining:
-        yield remaining[0] | {"check": f"failed: exit status {process.returncode}"}
-    if remaining[1:]:
-        yield from measure_in_process(remaining[1:], rows)
-
-
-def save(options: argparse.Namespace, rows: Sequence[Record]) -> None:
-    """Print a summary, and write the records so far."""
-    ratios = [row["peak_by_estimate"] for row in rows if "peak_by_estimate" in row]
-    summary = {
-        "cases": len(rows),
-        "upper_bounds": sum(row["check"] == "ok" for row in rows),
-        f"ratio_{LOW}_to_{HIGH}": sum(LOW <= ratio <= HIGH for ratio in ratios),
-        "lowest": min(ratios, default=None),
-        "highest": max(ratios, default=None),
-    }
-    print(summary)
-    if options.output:
-        run = records.run_record("memory-estimates", rows=options.rows, **summary)
-        records.write(options.output, [run, *rows])
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark, and return the exit status."""
-    parser = argparse.ArgumentParser(description="Compare peak memory with its estimates.")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
-    parser.add_argument("--only", default="", help="cases whose columns contain one of these texts")
-    parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--cases", type=json.loads, help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.cases:
-        for case in options.cases:
-            print(json.dumps(measure(case, options.rows)), flush=True)
-        return 0
-    groups: dict[tuple[str, str], list[Record]] = {}
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Run the benchmark, and return its records."""
+    options = harness.parse_options(__doc__, arguments)
+    options.on_gpu = False
+    session = Session("memory-estimates", options, rows=QUICK_ROWS if options.quick else ROWS)
     for case in cases():
-        if any(text in " ".join(map(str, case.values())) for text in options.only.split(",")):
-            groups.setdefault((case["from"], case["run"]), []).append(case)
-    rows: list[Record] = []
-    for group in groups.values():
-        for row in measure_in_process(group, options.rows):
-            rows.append({"table": "estimates"} | row)
-            print(*row.values(), flush=True)
-        save(options, rows)
-    return int(any(row["check"] != "ok" for row in rows))
+        if options.only is None or case["run"] in options.only:
+            row: Record = {"table": "estimates"}
+            call = partial(peaks.call_in_process, measure, case, session.start["rows"])
+            session.rows.append(row | case | (harness.try_call(row, call) or row))
+            session.save()
+    ratios = [row["peak_by_estimate"] for row in session.rows if "peak_by_estimate" in row]
+    session.start |= {"cases": len(session.rows), "lowest": min(ratios, default=None),
+                      "highest": max(ratios, default=None)}  # fmt: skip
+    return session.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.exit_status(main()))

@@ -18,7 +18,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,19 @@ def claim_row(paper: str, claim: str, ratios: Sequence[float], holds: bool | Non
     here = low if low == high else f"{low} to {high}"
     text = f"{paper}: {claim}. Here {here} times: {'holds' if holds else 'does not hold'}."
     return {"table": "claim", "claim": text, "holds": holds}
+
+
+def claim_rows(
+    paper: str,
+    claims: Iterable[tuple[str, str, str]],
+    times: Mapping[tuple[str, str], float],
+) -> Iterator[Record]:
+    """Yield the record of each claim (text, slower system, faster one) by {(graph, system): ms}."""
+    for text, slow, fast in claims:
+        ratios = [ms / times[graph, fast] for (graph, system), ms in times.items()
+                  if system == slow and (graph, fast) in times]  # fmt: skip
+        if ratios:
+            yield claim_row(paper, text, ratios)
 
 
 @functools.cache

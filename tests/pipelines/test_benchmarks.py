@@ -20,7 +20,6 @@ from pipelines.benchmarks import (
     performance,
     records,
     run,
-    sanitizer,
     timing,
 )
 from pipelines.benchmarks.adapters import MANY, Entry
@@ -384,33 +383,3 @@ def test_graphs_are_read_from_the_text_of_snap(tmp_path):
     workload = load("ca-GrQc", folder=tmp_path)
     assert workload.rows == 2 and workload.vertices == 3 and not workload.directed
     assert workload.source.tolist() == [0, 1] and workload.destination.tolist() == [1, 2]
-
-
-# compute-sanitizer
-
-
-def test_sanitizer_tells_our_kernels_from_others():
-    line = sanitizer.command_line("racecheck", ["triangles"])
-    assert line[5:7] == ["--kernel-name-exclude", "kernel_substring=cupy"]
-    assert "--without-pool" in sanitizer.command_line("initcheck", ["pagerank"])
-    output = """========= COMPUTE-SANITIZER
-========= Uninitialized __global__ memory read of size 4 bytes
-=========     at void cub::CUB_200::DeviceRadixSortOnesweepKernel<int, (bool)0>(int *)+0x1a0
-=========
-========= Uninitialized __global__ memory read of size 4 bytes
-=========     at Table::insert(int)+0x60
-=========     Device Frame:count_by_warp+0x90
-=========
-========= ERROR SUMMARY: 2 errors
-"""
-    assert sanitizer.count_uninitialized(output, sanitizer.own_kernels()) == (1, 1)
-    assert not sanitizer.summarize_output("initcheck", 9, output)["ok"]
-    others = output.replace("count_by_warp", "copy")
-    assert sanitizer.summarize_output("initcheck", 9, others)["ok"]
-    assert not sanitizer.summarize_output("memcheck", 9, others)["ok"]
-    assert not sanitizer.summarize_output("memcheck", 0, "no such tool")["ok"]
-
-
-def test_depths_of_a_tree():
-    order, predecessors = np.array([2, 0, 1]), np.array([2, 0, -9999, -9999])
-    assert answers.tree_depths(order, predecessors).tolist() == [1, 2, 0, np.inf]
