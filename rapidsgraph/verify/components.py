@@ -62,20 +62,11 @@ def components(graph: GraphLike, result: Frame, *, strong: bool = False) -> int:
     """
     check_flag("strong", strong)
     graph = as_local_graph(in_memory(graph))
-    xp, num_vertices = graph.xp, graph.num_vertices
-    numbers = Result(graph, result).numbers("component")
-    if not num_vertices:
+    component = Result(graph, result).integers(
+        "component", "is in component", "components are numbered from 0"
+    )
+    if not graph.num_vertices:
         return 0
-    is_wrong = (numbers < 0) | (numbers >= num_vertices) | (numbers != xp.floor(numbers))
-    if count_nonzero(is_wrong):
-        vertex = int(is_wrong.argmax())
-        raise VerificationError(
-            f"{vertex_name(graph, vertex)} is in component {float(numbers[vertex]):g}; components "
-            "are numbered from 0",
-            column="component",
-            value=float(numbers[vertex]),
-        )
-    component = numbers.astype(xp.int32)
     sizes, smallest = _measure_components(component)
     if strong:
         check_strong_connections(graph, component, smallest)

@@ -58,23 +58,15 @@ def core_number(graph: GraphLike, result: Frame) -> int:
     2
     """
     graph = undirected_graph(in_memory(graph))
-    xp, num_vertices = graph.xp, graph.num_vertices
-    numbers = Result(graph, result).numbers("core")
-    if not num_vertices:
+    cores = Result(graph, result).integers(
+        "core", "has core number", "core numbers are integers from 0 on"
+    )
+    if not graph.num_vertices:
         return 0
-    is_wrong = (numbers < 0) | (numbers >= num_vertices) | (numbers != xp.floor(numbers))
-    if count_nonzero(is_wrong):
-        vertex = int(is_wrong.argmax())
-        raise VerificationError(
-            f"{vertex_name(graph, vertex)} has core number {float(numbers[vertex]):g}; core "
-            "numbers are integers from 0 on",
-            column="core",
-            value=float(numbers[vertex]),
-        )
-    cores, adjacency = numbers.astype(xp.int32), neighborhoods(graph)
+    adjacency = neighborhoods(graph)
     rows, neighbors = row_indices(adjacency), adjacency.neighbors
     is_inner = cores[neighbors] >= cores[rows]
-    degrees = xp.diff(filter_offsets(is_inner, adjacency.offsets))
+    degrees = graph.xp.diff(filter_offsets(is_inner, adjacency.offsets))
     is_wrong = degrees < cores
     if count_nonzero(is_wrong):
         vertex = int(is_wrong.argmax())

@@ -71,6 +71,32 @@ class Result:
             raise self._value_error(column, by_row, is_wrong, rule)
         return self._by_id(by_row)
 
+    def integers(self, column: str, predicate: str, rule: str) -> Array:
+        """Return a column of integers from 0 to the number of vertices - 1, int32 by vertex id.
+
+        Parameters
+        ----------
+        column : str
+        predicate, rule : str
+            For the message about another value: "<vertex> <predicate> <value>; <rule>".
+
+        Raises
+        ------
+        VerificationError
+            As `numbers`, or another value (names the vertex).
+        """
+        numbers, xp = self.numbers(column), self.xp
+        is_wrong = (numbers < 0) | (numbers >= numbers.size) | (numbers != xp.floor(numbers))
+        if count_nonzero(is_wrong):
+            vertex = int(is_wrong.argmax())
+            value = float(numbers[vertex])
+            raise VerificationError(
+                f"{vertex_name(self.graph, vertex)} {predicate} {value:g}; {rule}",
+                column=column,
+                value=value,
+            )
+        return numbers.astype(xp.int32)
+
     def distances(self, *, nullable: bool) -> Array:
         """Return the column `distance`, float64 by vertex id; infinity for unreached vertices.
 
