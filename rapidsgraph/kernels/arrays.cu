@@ -31,20 +31,33 @@ extern "C" __global__ void count_nonzero(long long num_values, const value_t *va
 // unsigned ones in the same order. Both are 0 before.
 extern "C" __global__ void measure_range(long long num_values, const value_t *values,
                                          long long is_signed, unsigned long long *limits) {
+  __shared__ u64 block_limits[2];
+  if (threadIdx.x < 2) block_limits[threadIdx.x] = 0;
+  __syncthreads();
+  const long long stride = gridDim.x * (long long)blockDim.x;
   u64 least = 0, most = 0;
-  STRIDE(i, num_values) {
-    const u64 value = (u64)(long long)values[i] ^ (is_signed ? 1ull << 63 : 0);
-    least = max(least, ~value);
-    most = max(most, value);
+  const auto take = [&](value_t value) {
+    const u64 ordered = (u64)(long long)value ^ (is_signed ? 1ull << 63 : 0);
+    least = max(least, ~ordered);
+    most = max(most, ordered);
+  };
+  long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  for (; i + 3 * stride < num_values; i += 4 * stride) {  // four loads are in flight
+    const value_t first = values[i], second = values[i + stride];
+    const value_t third = values[i + 2 * stride], fourth = values[i + 3 * stride];
+    take(first), take(second), take(third), take(fourth);
   }
+  for (; i < num_values; i += stride) take(values[i]);
   for (int step = WARP / 2; step > 0; step /= 2) {
     least = max(least, __shfl_xor_sync(FULL_MASK, least, step));
     most = max(most, __shfl_xor_sync(FULL_MASK, most, step));
   }
   if (threadIdx.x % WARP == 0) {
-    atomicMax(limits, least);
-    atomicMax(limits + 1, most);
+    atomicMax(block_limits, least);
+    atomicMax(block_limits + 1, most);
   }
+  __syncthreads();
+  if (threadIdx.x < 2) atomicMax(limits + threadIdx.x, block_limits[threadIdx.x]);
 }
 
 // values[i] = value.

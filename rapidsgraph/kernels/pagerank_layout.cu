@@ -31,6 +31,18 @@ __device__ __forceinline__ long long pack_rank(long long rank, long long vertex)
   return -min(rank, 1ll << 31) * (1ll << 32) + vertex;
 }
 
+// *total += the sum over a block, by one atomic addition; every thread of the block must call it.
+__device__ __forceinline__ void add_of_block(long long value, long long *total) {
+  __shared__ u64 sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  value = warp_sum(value);
+  if (threadIdx.x % WARP == 0 && value) atomicAdd(&sum, (u64)value);
+  __syncthreads();
+  if (threadIdx.x == 0 && sum) atomicAdd((u64 *)total, sum);
+  __syncthreads();
+}
+
 // keys[v] orders vertices by descending in-degree, and first those with out-edges among equals.
 // counts[t] += rows longer than thresholds[t]; the next value, the arcs of other rows than those
 // longer than thresholds[0], and the last one, the isolated rows.
@@ -48,11 +60,9 @@ extern "C" __global__ void rank_rows(long long num_rows, long long num_threshold
     if (length <= thresholds[0]) longer[MAX_THRESHOLDS] += length;
     longer[MAX_THRESHOLDS + 1] += length == 0 && !has_out_edges;
   }
-  for (int t = 0; t < MAX_THRESHOLDS + 2; t++) {
-    const long long sum = warp_sum(longer[t]);
-    const long long index = t < MAX_THRESHOLDS ? t : num_thresholds + t - MAX_THRESHOLDS;
-    if (threadIdx.x % WARP == 0 && sum) atomicAdd((u64 *)counts + index, (u64)sum);
-  }
+  for (int t = 0; t < MAX_THRESHOLDS + 2; t++)
+    add_of_block(longer[t],
+                 counts + (t < MAX_THRESHOLDS ? t : num_thresholds + t - MAX_THRESHOLDS));
 }
 
 // keys[v] orders vertices by descending values, which are whole numbers.
@@ -127,14 +137,9 @@ extern "C" __global__ void measure_rows(long long num_rows, long long num_long_r
       wide += width > narrow_length;
     }
   }
-  wide = warp_sum(wide);
-  entries = warp_sum(entries);
-  all_chunks = warp_sum(all_chunks);
-  if (lane == 0 && entries) {
-    atomicAdd((u64 *)totals, (u64)wide);
-    atomicAdd((u64 *)totals + 1, (u64)entries);
-    atomicAdd((u64 *)totals + 2, (u64)all_chunks);
-  }
+  add_of_block(wide, totals);
+  add_of_block(entries, totals + 1);
+  add_of_block(all_chunks, totals + 2);
 }
 
 // chunk_rows[c] = the row of chunk c.

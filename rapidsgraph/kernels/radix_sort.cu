@@ -36,7 +36,7 @@ extern "C" __global__ void count_digits(long long num_items, long long shift, lo
 // Move items to their positions: starts[digit * tiles + tile] is that of the first item of the tile
 // that has the digit. Shared memory puts the tile in order first, so that neighboring threads store
 // to neighboring positions.
-extern "C" __global__ void __launch_bounds__(SORT_DIGITS)
+extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 3)
     move_items(long long num_items, long long shift, long long num_digits, const int *keys,
                const int *values, const count_t *starts, int *new_keys, int *new_values) {
   __shared__ int tile_keys[SORT_TILE];
@@ -54,9 +54,20 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS)
     key[k] = start + k * WARP < tile_size ? keys[tile_start + start + k * WARP] : 0;
   for (int w = 0; w < SORT_WARPS; w++) cursors[w][threadIdx.x] = 0;
   __syncthreads();
+  // Items of a warp are ranked in their order among those with the same digit.
+  int rank[LANE_ITEMS];
 #pragma unroll
-  for (int k = 0; k < LANE_ITEMS; k++)
-    if (start + k * WARP < tile_size) atomicAdd(&cursors[warp][key[k] >> shift & mask], 1);
+  for (int k = 0; k < LANE_ITEMS; k++) {
+    const bool is_item = start + k * WARP < tile_size;
+    const int digit = is_item ? key[k] >> shift & mask : -1;
+    const unsigned peers = __match_any_sync(FULL_MASK, digit);
+    const int before = is_item ? cursors[warp][digit] : 0;
+    const int rank_among_peers = __popc(peers & ((1u << lane) - 1));
+    __syncwarp();  // all have read their cursors
+    if (is_item && rank_among_peers == 0) cursors[warp][digit] = before + __popc(peers);
+    __syncwarp();
+    rank[k] = before + rank_among_peers;
+  }
   __syncthreads();
 
   // Each thread has a digit: the scan over digits and then warps gives the cursors.
@@ -82,20 +93,12 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS)
   __syncthreads();
 
 #pragma unroll
-  for (int k = 0; k < LANE_ITEMS; k++) {
-    const bool is_item = start + k * WARP < tile_size;
-    const int digit = is_item ? key[k] >> shift & mask : -1;
-    const unsigned peers = __match_any_sync(FULL_MASK, digit);
-    const int rank = __popc(peers & ((1u << lane) - 1));
-    const int first = is_item ? cursors[warp][digit] : 0;
-    __syncwarp();  // all have read their cursors
-    if (is_item) {
-      if (rank == 0) cursors[warp][digit] = first + __popc(peers);
-      tile_keys[first + rank] = key[k];
-      tile_values[first + rank] = values[tile_start + start + k * WARP];
+  for (int k = 0; k < LANE_ITEMS; k++)
+    if (start + k * WARP < tile_size) {
+      const int to = cursors[warp][key[k] >> shift & mask] + rank[k];
+      tile_keys[to] = key[k];
+      tile_values[to] = values[tile_start + start + k * WARP];
     }
-    __syncwarp();
-  }
   __syncthreads();
   for (int i = threadIdx.x; i < tile_size; i += SORT_DIGITS) {
     const int sorted_key = tile_keys[i];
