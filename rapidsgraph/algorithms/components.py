@@ -17,7 +17,7 @@ from ..device import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, as_local_graph
-from ..kernels.constants import WARP
+from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from .parameters import ComponentParameters
 from .run_memory import Algorithm, check_run_memory
 from .strong_components import find_strong_roots
@@ -25,6 +25,7 @@ from .traversal import compile_search
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 MIN_SAMPLED_ARCS = 2**18  # on a GPU; fewer arcs are linked before the host has read a sample
+MAX_BLOCK_VERTICES, MAX_BLOCK_ARCS = 2**12, 2**15  # of a graph of which a GPU uses one block
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
 
@@ -40,11 +41,32 @@ def connected_components(graph: GraphLike, parameters: ComponentParameters) -> F
     is_strong = parameters.strong and graph.directed  # otherwise both are the same
     algorithm: Algorithm = "strong_components" if is_strong else "connected_components"
     check_run_memory(graph, algorithm, f"components of {graph.num_vertices:,} vertices")
+    adjacency = graph.built[0]
     if is_strong:
-        roots = find_strong_roots(graph)
+        components = number_components(find_strong_roots(graph))
+    elif (
+        graph.xp is not np
+        and graph.num_vertices <= MAX_BLOCK_VERTICES
+        and adjacency.neighbors.size <= MAX_BLOCK_ARCS
+    ):
+        components = _number_in_block(adjacency)
     else:
         roots = find_roots(graph.built, not graph.directed or len(graph.built) > 1)
-    return graph.labeling.vertex_frame({"component": number_components(roots)})
+        components = number_components(roots)
+    return graph.labeling.vertex_frame({"component": components})
+
+
+def _number_in_block(adjacency: Adjacency) -> Array:
+    """Return the component of every vertex, numbered as by `number_components`, in one launch."""
+    xp, num_vertices = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
+    components = xp.empty(num_vertices, xp.int32)
+    device.launch(
+        "union_find", "number_in_block", size=num_vertices, geometry=(1, COOPERATIVE_THREADS),
+        num_vertices=num_vertices, num_arcs=adjacency.neighbors.size, offsets=adjacency.offsets,
+        neighbors=adjacency.neighbors, work_space=xp.empty(2 * num_vertices, xp.int64),
+        components=components,
+    )  # fmt: skip
+    return components
 
 
 def find_roots(
@@ -65,7 +87,7 @@ def find_roots(
     """
     first, xp = adjacencies[0], device.array_module(adjacencies[0].neighbors)
     num_vertices = first.offsets.size - 1
-    parents = xp.arange(num_vertices, dtype=xp.int32)
+    parents = device.arange(num_vertices, xp.int32, xp)
     if xp is not np and first.neighbors.size < MIN_SAMPLED_ARCS and join is None:
         _link_all(first, parents)
         compress(parents)
@@ -185,7 +207,7 @@ def number_components(roots: Array) -> Array:
         by_root[large] = np.arange(large.size, dtype=np.int32)
         by_root[single] = np.arange(large.size, large.size + single.size, dtype=np.int32)
         return by_root[roots]
-    num_single = xp.cumsum(sizes == 1, dtype=xp.int32)
+    num_single = device.accumulate(device.mark_range(sizes, 1, 2), xp.int32)
     keys, num_keys = xp.empty(num_vertices // 2, xp.int64), xp.zeros(1, xp.int32)
     device.launch(
         "union_find", "list_large", size=num_vertices,

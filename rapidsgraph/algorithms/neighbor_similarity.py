@@ -28,6 +28,7 @@ from .similarity import (
     closed_neighborhood_sizes,
     common_neighbors,
     compare_endpoints,
+    measure_degrees,
     neighborhoods,
     undirected_graph,
 )
@@ -45,7 +46,7 @@ CODES = {
 def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> Frame:
     """Compare the neighborhoods of pairs; see `rapidsgraph.neighbor_similarity`."""
     graph, kind = undirected_graph(graph), parameters.kind
-    labeling, xp = graph.labeling, graph.xp
+    labeling = graph.labeling
     source, destination = (labeling.endpoint_columns(end) for end in ("source", "destination"))
     labeling.check_name_collisions(kind, *source.values(), *destination.values())
     check_run_memory(graph, "neighbor_similarity", f"similarity of {graph.num_edges:,} edges")
@@ -58,8 +59,10 @@ def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> F
         check_free_memory(
             f"similarity of {sources.size:,} pairs", PAIR_BYTES * sources.size, graph.xp
         )
-        common, degrees = count_pairs(adjacency, sources, destinations), xp.diff(adjacency.offsets)
-        values = compare(kind, common, degrees[sources], degrees[destinations])
+        common, degrees = count_pairs(adjacency, sources, destinations), measure_degrees(adjacency)
+        values = compare(
+            kind, common, device.take(degrees, sources), device.take(degrees, destinations)
+        )
     return labeling.edge_frame(sources, destinations, {kind: values})
 
 
@@ -140,8 +143,16 @@ def compare(kind: str, common: Any, degrees: Any, other_degrees: Any) -> Any:
     """
     if kind == "common":
         return common
+    if device.is_on_gpu(common):
+        values = device.array_module(common).empty(common.size)
+        device.launch(
+            "common_neighbors", "compare", size=common.size, num_pairs=common.size,
+            kind=CODES[kind], common=common, degrees=degrees, other_degrees=other_degrees,
+            similarities=values,
+        )  # fmt: skip
+        return values
     if kind == "jaccard":
-        denominators = degrees + other_degrees - common
+        denominators = degrees + (other_degrees - common)  # no overflow of the union
     elif kind == "overlap":
         is_less = degrees < other_degrees
         denominators = degrees * is_less + other_degrees * ~is_less

@@ -292,7 +292,7 @@ class ScanIndex:
         similar = SimilarityGraph(
             storage.adjacency, storage.common, epsilon, storage.sizes, is_ordered=True
         )
-        is_core = xp.full(self.num_vertices, mu == 1, bool)
+        is_core = device.full(self.num_vertices, mu == 1, bool, xp)
         offsets = storage.core_offsets
         if 1 < mu <= offsets.size:
             start = int(offsets[mu - 2])
@@ -380,7 +380,10 @@ def _sort_by_similarity(
     positions = xp.empty(num_arcs, xp.int32)
     for start in range(0, num_arcs, CHUNK_ARCS):
         stop = min(start + CHUNK_ARCS, num_arcs)
-        positions[start:stop] = xp.arange(start, stop) - adjacency.offsets[rows[start:stop]]
+        device.launch(
+            "scan", "find_positions", size=stop - start, num_arcs=stop - start, first_arc=start,
+            rows=rows[start:stop], offsets=adjacency.offsets, positions=positions[start:stop],
+        )  # fmt: skip
     pairs = [positions, descent]
     del positions, descent
     max_size = int(sizes.max()) if graph.num_vertices else 1

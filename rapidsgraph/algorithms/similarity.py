@@ -148,8 +148,15 @@ def _is_merging_cheap(degrees: Array, num_arcs: int) -> bool:
     """Return whether merging takes less time than orienting edges, which takes more launches."""
     if int(degrees.max()) <= MAX_MERGE_DEGREE:
         return True
-    # An upper bound of the steps; it fits, since the sum of the degrees does.
-    return num_arcs <= MAX_MERGE_ARCS and int(degrees @ degrees) <= MAX_MERGE_STEPS
+    # An upper bound of the steps.
+    if num_arcs > MAX_MERGE_ARCS:
+        return False
+    num_steps = device.array_module(degrees).zeros(1, "int64")
+    device.launch(
+        "similarity", "count_steps", size=degrees.size,
+        num_vertices=degrees.size, degrees=degrees, num_steps=num_steps,
+    )  # fmt: skip
+    return int(num_steps[0]) <= MAX_MERGE_STEPS
 
 
 def orient_by_degree(adjacency: Adjacency, degrees: Array) -> Adjacency:

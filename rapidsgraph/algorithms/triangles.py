@@ -15,7 +15,7 @@ from ..device import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, offsets_from_sizes, sort_pairs
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
-from ..kernels.constants import TRIANGLE_CHUNK, WARP
+from ..kernels.constants import WARP
 from .parameters import Parameters
 from .run_memory import check_run_memory
 from .similarity import (
@@ -26,6 +26,7 @@ from .similarity import (
     MAX_WARP_DEGREE,
     WARP_TABLE_SIZE,
     WARPS_PER_BLOCK,
+    measure_degrees,
     neighborhoods,
     undirected_graph,
 )
@@ -49,7 +50,7 @@ def clustering_coefficient(graph: GraphLike, parameters: Parameters) -> Frame:
     operation = f"clustering coefficients of {graph.num_edges:,} edges"
     check_run_memory(graph, "clustering_coefficient", operation)
     adjacency, num_arcs = count_arcs_between_neighbors(graph)
-    coefficients = divide_by_pairs(num_arcs, graph.xp.diff(adjacency.offsets))
+    coefficients = divide_by_pairs(num_arcs, measure_degrees(adjacency))
     return graph.labeling.vertex_frame({"coefficient": coefficients})
 
 
@@ -65,12 +66,13 @@ def count_arcs_between_neighbors(graph: LocalGraph) -> tuple[Adjacency, Array]:
 
 
 def divide_by_pairs(num_arcs: Array, degrees: Array) -> Array:
-    """Return the numbers of arcs over ``degrees * (degrees - 1)``, or 0: float64."""
-    xp = device.array_module(degrees)
-    num_pairs = degrees - 1
-    num_pairs *= degrees
-    xp.maximum(num_pairs, 1, out=num_pairs)  # there are no arcs without pairs
-    return num_arcs / num_pairs
+    """Return the int64 numbers of arcs over ``degrees * (degrees - 1)``, or 0: float64."""
+    coefficients = device.array_module(degrees).empty(degrees.size)
+    device.launch(
+        "triangles", "divide_by_pairs", size=degrees.size, num_vertices=degrees.size,
+        num_arcs=num_arcs, degrees=degrees, coefficients=coefficients,
+    )  # fmt: skip
+    return coefficients
 
 
 def merge_directions(csr: Adjacency, csc: Adjacency) -> Adjacency:
@@ -110,7 +112,7 @@ def count_by_vertex(adjacency: Adjacency, *, has_flags: bool = False) -> Array:
         the other two vertices.
     """
     xp = device.array_module(adjacency.neighbors)
-    degrees = xp.diff(adjacency.offsets)
+    degrees = measure_degrees(adjacency)
     counts = xp.zeros(degrees.size, xp.int64)
     if not has_flags and (not degrees.size or int(degrees.max()) <= MAX_MERGE_DEGREE):
         # To rank vertices would take longer, and separate neighbors that are close in memory.
@@ -123,7 +125,7 @@ def count_by_vertex(adjacency: Adjacency, *, has_flags: bool = False) -> Array:
     ranks, degrees = rank_by_degree(degrees)
     rows = relabel(adjacency, ranks, degrees, has_flags=has_flags)
     count_in_lists(rows, degrees, rows.upper_lists, counts)
-    return counts[ranks]
+    return device.take(counts, ranks)
 
 
 def rank_by_degree(degrees: Array) -> tuple[Array, Array]:
@@ -132,12 +134,18 @@ def rank_by_degree(degrees: Array) -> tuple[Array, Array]:
     if not num_vertices:
         return xp.empty(0, xp.int32), degrees
     max_degree = int(degrees.max())
-    vertices = xp.arange(num_vertices, dtype=xp.int32)
-    keys = (max_degree - degrees).astype(xp.int32)
+    vertices, keys = device.arange(num_vertices, xp.int32, xp), xp.empty(num_vertices, xp.int32)
+    device.launch(
+        "triangles", "invert_degrees", size=num_vertices,
+        num_vertices=num_vertices, max_degree=max_degree, degrees=degrees, keys=keys,
+    )  # fmt: skip
     _, order, _ = sort_pairs([keys, vertices], max_degree + 1, num_vertices, minor_sorted=True)
     ranks = xp.empty(num_vertices, xp.int32)
-    ranks[order] = xp.arange(num_vertices, dtype=xp.int32)
-    return ranks, degrees[order]
+    device.launch(
+        "triangles", "rank_vertices", size=num_vertices,
+        num_vertices=num_vertices, order=order, ranks=ranks,
+    )  # fmt: skip
+    return ranks, device.take(degrees, order)
 
 
 @dataclass(frozen=True)
@@ -191,7 +199,7 @@ def relabel(
     adjacency : Adjacency
         A partition of a graph has rows of its own range only.
     ranks : int32 array, shape (vertices,)
-    sizes : int64 array, shape (vertices,)
+    sizes : integer array, shape (vertices,)
         Sizes of the rows of `adjacency`, by rank.
     has_flags : bool, default False
     """
@@ -214,36 +222,45 @@ def count_in_lists(rows: RankedRows, degrees: Array, upper: UpperLists, counts: 
     Parameters
     ----------
     rows : RankedRows
-    degrees : int64 array, shape (vertices,)
+    degrees : integer array, shape (vertices,)
         Degrees in the whole graph by rank.
     upper : UpperLists
     counts : int64 array, shape (vertices,)
         By rank.
     """
     xp, num_vertices = device.array_module(counts), counts.size
-    max_upper = int((rows.upper_stops - rows.offsets[:-1]).max()) if num_vertices else 0
+    sizes = xp.empty(num_vertices, xp.int64)
+    lists: dict[str, Any] = {"offsets": rows.offsets, "upper_stops": rows.upper_stops}
+    device.launch(
+        "triangles", "measure_upper", size=num_vertices, num_vertices=num_vertices,
+        sizes=sizes, **lists,
+    )  # fmt: skip
+    max_upper = int(sizes.max()) if num_vertices else 0
     if not max_upper or not upper.lists.size:
         return
     size = num_vertices + rows.neighbors.size
     arguments: dict[str, Any] = {
-        "size": size, "has_flags": rows.has_flags, "offsets": rows.offsets,
-        "upper_stops": rows.upper_stops, "neighbors": rows.neighbors,
+        "size": size, "has_flags": rows.has_flags, "neighbors": rows.neighbors, **lists,
         "list_starts": upper.list_starts, "list_stops": upper.list_stops, "lists": upper.lists,
         "counts": counts,
     }  # fmt: skip
     # Ranks descend by degree, so that the rows of a kernel are a range.
     num_long, num_longer = (
-        device.count_nonzero(degrees > limit) for limit in (MAX_THREAD_DEGREE, MAX_WARP_DEGREE)
+        device.count_nonzero(device.mark_range(degrees, limit + 1))
+        for limit in (MAX_THREAD_DEGREE, MAX_WARP_DEGREE)
     )
     if num_longer:
-        num_later = rows.offsets[1 : num_longer + 1] - rows.upper_stops[:num_longer]
-        num_later[rows.upper_stops[:num_longer] == rows.offsets[:num_longer]] = 0
+        num_chunks = sizes[:num_longer]  # reuses the memory
+        device.launch(
+            "triangles", "count_chunks", size=num_longer, num_rows=num_longer,
+            num_chunks=num_chunks, **lists,
+        )  # fmt: skip
         table_size = min(max(64, 1 << (2 * max_upper - 1).bit_length()), MAX_BLOCK_TABLE_SIZE)
         device.launch(
             "triangles", "count_by_block", start=0, stop=num_longer,
             threads=WARP * BLOCK_WARPS, shared_bytes=BYTES_PER_SLOT * table_size,
             next_chunk=xp.zeros(1, xp.int64), table_size=table_size,
-            chunk_offsets=offsets_from_sizes(-(-num_later // TRIANGLE_CHUNK)), **arguments,
+            chunk_offsets=offsets_from_sizes(num_chunks), **arguments,
         )  # fmt: skip
     if num_long > num_longer:
         device.launch(

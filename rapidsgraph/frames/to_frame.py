@@ -5,6 +5,7 @@ Distances and predecessors of unreached vertices are null.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import sys
@@ -83,8 +84,8 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
 def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> Any:
     """Return a column of the category of each code, or the codes where arrays hold no text."""
     if kind == "cudf":
-        cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
-        table = plc.Table([cudf.Series(list(categories)).to_pylibcudf()[0]])
+        plc, cupy = importlib.import_module("pylibcudf"), device.import_cupy()
+        table = _category_table(tuple(categories), cupy.cuda.runtime.getDevice())
         indices = plc.Column.from_cuda_array_interface(device.astype(codes, np.int32))
         policy = plc.copying.OutOfBoundsPolicy.DONT_CHECK
         return plc.copying.gather(table, indices, policy).columns()[0]
@@ -93,6 +94,13 @@ def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> An
     if kind == "arrays":
         return np.array(categories, object)[codes]
     return importlib.import_module("pandas").Series(categories).take(codes).reset_index(drop=True)
+
+
+@functools.cache  # to copy a few strings to a GPU takes longer than to gather many
+def _category_table(categories: tuple[str, ...], _device_id: int) -> Any:
+    """Return a pylibcudf table of one column, the categories, on the current GPU."""
+    cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
+    return plc.Table([cudf.Series(list(categories)).to_pylibcudf()[0]])
 
 
 def _with_nulls(kind: str, values: Any, valid: Any) -> Any:

@@ -127,10 +127,10 @@ class VertexNames:
         lookup_xp = np if is_on_host else xp  # copying a few names takes longer than finding them
         columns = [frames.to_device(values, lookup_xp) for values in columns]
         ids = self._look_up(columns, lookup_xp, parameter)
-        is_absent = ids < 0
+        is_absent = device.mark_range(ids, high=0)
         if device.count_nonzero(is_absent):
             raise _not_found_error(columns, lookup_xp.flatnonzero(is_absent), parameter)
-        return xp.asarray(ids.astype(np.int32))
+        return xp.asarray(ids.astype(np.int32, copy=False))
 
     def _look_up(self, columns: Sequence[Column], xp: ArrayModule, parameter: str) -> Array:
         """Return the id of each name, -1 if it is absent."""
@@ -140,8 +140,12 @@ class VertexNames:
             check_present(values, "{parameter} has no value in row {row}", parameter=parameter)
         if self.distinct[0] is None:
             values = as_integers(columns[0], parameter)
-            is_known = (values >= 0) & (values < self.count)
-            return xp.where(is_known, xp.where(is_known, values, 0).astype(xp.int64), -1)
+            found = xp.empty(values.size, xp.int32)
+            device.launch(
+                "build", "find_ids", size=values.size, num_names=values.size,
+                names=xp.ascontiguousarray(values), num_vertices=self.count, ids=found,
+            )  # fmt: skip
+            return found
         ids: Array = None  # until the first column
         for column, (distinct, values) in enumerate(zip(self.distinct, columns, strict=True)):
             label = None if len(self.distinct) == 1 else self.labels[column]

@@ -40,6 +40,15 @@ extern "C" __global__ void translate(long long num_names, const name_t *names, l
   STRIDE(i, num_names) ids[i] = table[names[i] - min_name];
 }
 
+// ids[i] = names[i], -1 if it is not from 0 to num_vertices - 1.
+extern "C" __global__ void find_ids(long long num_names, const name_t *names,
+                                    long long num_vertices, int *ids) {
+  STRIDE(i, num_names) {
+    const long long name = (long long)names[i];
+    ids[i] = (u64)name < (u64)num_vertices ? (int)name : -1;
+  }
+}
+
 // is_proper[i] = edge i is not a self-loop.
 extern "C" __global__ void mark_proper(long long num_edges, const int *sources,
                                        const int *destinations, bool *is_proper) {

@@ -26,6 +26,12 @@ def translate(num_names, names, min_name, table, ids):
         ids[i] = table[np.uint64(names[i] - min_name)]
 
 
+def find_ids(num_names, names, num_vertices, ids):
+    is_known = (names >= 0) & (names < num_vertices)
+    ids[:] = -1
+    ids[is_known] = names[is_known]
+
+
 def mark_proper(num_edges, sources, destinations, is_proper):
     np.not_equal(sources, destinations, out=is_proper)
 

@@ -6,6 +6,10 @@
 #include "rows.cuh"
 #include "search.cuh"
 
+#ifndef degree_t
+#define degree_t int
+#endif
+
 // common[i] = vertices adjacent to both sources[i] and destinations[i]: a warp a pair.
 extern "C" __global__ void count_pairs(long long num_pairs, const int *sources,
                                        const int *destinations, const long long *offsets,
@@ -29,5 +33,20 @@ extern "C" __global__ void count_pairs(long long num_pairs, const int *sources,
     }
     num_common = warp_sum(num_common);
     if (lane == 0) common[pair] = num_common;
+  }
+}
+
+// similarities[i] of neighborhoods by their sizes and that of their intersection: kind is
+// SIMILARITY_JACCARD, SIMILARITY_OVERLAP or SIMILARITY_COSINE.
+extern "C" __global__ void compare(long long num_pairs, long long kind, const int *common,
+                                   const degree_t *degrees, const degree_t *other_degrees,
+                                   double *similarities) {
+  STRIDE(i, num_pairs) {
+    const long long degree = degrees[i], other_degree = other_degrees[i];
+    const double denominator =
+        kind == SIMILARITY_JACCARD   ? (double)(degree + other_degree - common[i])
+        : kind == SIMILARITY_OVERLAP ? (double)min(degree, other_degree)
+                                     : sqrt((double)degree * (double)other_degree);
+    similarities[i] = (double)common[i] / max(denominator, 1.0);
   }
 }

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import prange
 
+from .constants import SIMILARITY_JACCARD, SIMILARITY_OVERLAP
 from .jit import parallel, serial
 from .searches import position
 
@@ -41,3 +42,13 @@ def count_pairs(num_pairs, sources, destinations, offsets, neighbors, common):
                 common[pair] = _count(source, destination, offsets, neighbors)
             else:
                 common[pair] = _count(destination, source, offsets, neighbors)
+
+
+def compare(num_pairs, kind, common, degrees, other_degrees, similarities):
+    if kind == SIMILARITY_JACCARD:
+        denominators = degrees + (other_degrees - common)  # no overflow of the union
+    elif kind == SIMILARITY_OVERLAP:
+        denominators = np.minimum(degrees, other_degrees)
+    else:
+        denominators = np.sqrt(degrees.astype(np.float64) * other_degrees.astype(np.float64))
+    np.divide(common, np.maximum(denominators, 1), out=similarities)

@@ -283,3 +283,9 @@ extern "C" __global__ void compute_levels(long long num_arcs, const int *sources
   const Neighborhoods lists = {nullptr, neighbors, common, sizes};
   STRIDE(arc, num_arcs) descent[arc] = SIMILARITY_LEVELS - 1 - lists.level(sources[arc], arc);
 }
+
+// positions[i] = position of arc first_arc + i in the list of rows[i].
+extern "C" __global__ void find_positions(long long num_arcs, long long first_arc, const int *rows,
+                                          const long long *offsets, int *positions) {
+  STRIDE(i, num_arcs) positions[i] = (int)(first_arc + i - offsets[rows[i]]);
+}

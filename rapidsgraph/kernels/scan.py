@@ -284,3 +284,7 @@ def compute_levels(num_arcs, sources, neighbors, common, sizes, descent):
         for arc in range(num_arcs * block // NUM_BLOCKS, num_arcs * (block + 1) // NUM_BLOCKS):
             level = _level(sources[np.uint64(arc)], arc, neighbors, common, sizes)
             descent[np.uint64(arc)] = SIMILARITY_LEVELS - 1 - level
+
+
+def find_positions(num_arcs, first_arc, rows, offsets, positions):
+    positions[:] = np.arange(first_arc, first_arc + num_arcs) - offsets[rows]

@@ -387,6 +387,15 @@ extern "C" __global__ void list_edges(long long num_vertices, long long kind,
   });
 }
 
+// num_steps[0] += the squares of the degrees.
+extern "C" __global__ void count_steps(long long num_vertices, const int *degrees,
+                                       long long *num_steps) {
+  long long steps = 0;
+  STRIDE(vertex, num_vertices) steps += (long long)degrees[vertex] * degrees[vertex];
+  steps = warp_sum(steps);
+  if (threadIdx.x % WARP == 0 && steps) atomicAdd((u64 *)num_steps, (u64)steps);
+}
+
 // degrees[r] = neighbors of r, plus shift.
 extern "C" __global__ void measure_degrees(long long num_rows, long long shift,
                                            const long long *offsets, int *degrees) {

@@ -411,6 +411,10 @@ def list_edges(
                 similarities[index] = _compare(kind, np.float64(common[arc]), size, other)
 
 
+def count_steps(num_vertices, degrees, num_steps):
+    num_steps[0] += np.dot(degrees, degrees)
+
+
 def measure_degrees(num_rows, shift, offsets, degrees):
     np.subtract(offsets[1:], offsets[:-1], out=degrees, casting="unsafe")
     if shift:

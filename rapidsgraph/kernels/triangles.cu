@@ -19,6 +19,13 @@
 #include "rows.cuh"
 #include "search.cuh"
 
+#ifndef degree_t
+#define degree_t int
+#endif
+#ifndef order_t
+#define order_t int
+#endif
+
 #define ROWS_PER_FETCH 4    // rows that a warp fetches at a time
 #define BATCH 4             // entries of a list that a lane loads at once
 #define MAX_LANE_ENTRIES 8  // of a list that a single lane looks up
@@ -411,4 +418,40 @@ extern "C" __global__ void count_by_block(long long start, long long stop, long 
     count_chunks<true>(all, table, start, stop, next_chunk, chunk_offsets, (int)table_size);
   else
     count_chunks<false>(all, table, start, stop, next_chunk, chunk_offsets, (int)table_size);
+}
+
+// keys[v] ascend by descending degree.
+extern "C" __global__ void invert_degrees(long long num_vertices, long long max_degree,
+                                          const degree_t *degrees, int *keys) {
+  STRIDE(vertex, num_vertices) keys[vertex] = (int)(max_degree - degrees[vertex]);
+}
+
+// ranks[order[i]] = i.
+extern "C" __global__ void rank_vertices(long long num_vertices, const order_t *order, int *ranks) {
+  STRIDE(i, num_vertices) ranks[order[i]] = (int)i;
+}
+
+// sizes[r] = neighbors of lower rank.
+extern "C" __global__ void measure_upper(long long num_vertices, const long long *offsets,
+                                         const long long *upper_stops, long long *sizes) {
+  STRIDE(row, num_vertices) sizes[row] = upper_stops[row] - offsets[row];
+}
+
+// num_chunks[r] = chunks of the neighbors of higher rank of a row with neighbors of lower rank.
+extern "C" __global__ void count_chunks(long long num_rows, const long long *offsets,
+                                        const long long *upper_stops, long long *num_chunks) {
+  STRIDE(row, num_rows) {
+    const long long stop = upper_stops[row];
+    num_chunks[row] =
+        stop == offsets[row] ? 0 : (offsets[row + 1] - stop + TRIANGLE_CHUNK - 1) / TRIANGLE_CHUNK;
+  }
+}
+
+// coefficients[v] = num_arcs[v] of the pairs of neighbors of v, 0 if there are no pairs.
+extern "C" __global__ void divide_by_pairs(long long num_vertices, const long long *num_arcs,
+                                           const degree_t *degrees, double *coefficients) {
+  STRIDE(vertex, num_vertices) {
+    const long long degree = degrees[vertex];
+    coefficients[vertex] = (double)num_arcs[vertex] / (double)max(degree * (degree - 1), 1ll);
+  }
 }

@@ -8,6 +8,7 @@ thread has counters of its own for the vertices of highest degree, which most tr
 import numpy as np
 from numba import prange
 
+from .constants import TRIANGLE_CHUNK
 from .intrinsics import add_at, prefetch
 from .jit import parallel, serial
 
@@ -337,3 +338,28 @@ def count_by_block(
         start, stop, next_chunk, has_flags, offsets, upper_stops, neighbors, list_starts,
         list_stops, lists, counts,
     )  # fmt: skip
+
+
+def invert_degrees(num_vertices, max_degree, degrees, keys):
+    np.subtract(max_degree, degrees, out=keys, casting="unsafe")
+
+
+def rank_vertices(num_vertices, order, ranks):
+    ranks[order] = np.arange(num_vertices, dtype=np.int32)
+
+
+def measure_upper(num_vertices, offsets, upper_stops, sizes):
+    np.subtract(upper_stops, offsets[:-1], out=sizes)
+
+
+def count_chunks(num_rows, offsets, upper_stops, num_chunks):
+    stops = upper_stops[:num_rows]
+    num_later = offsets[1 : num_rows + 1] - stops
+    num_chunks[:] = np.where(stops == offsets[:num_rows], 0, -(-num_later // TRIANGLE_CHUNK))
+
+
+def divide_by_pairs(num_vertices, num_arcs, degrees, coefficients):
+    num_pairs = np.subtract(degrees, 1, dtype=np.int64)
+    num_pairs *= degrees
+    np.maximum(num_pairs, 1, out=num_pairs)  # there are no arcs without pairs
+    np.divide(num_arcs, num_pairs, out=coefficients)

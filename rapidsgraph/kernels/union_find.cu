@@ -12,6 +12,7 @@
 // Sutton, Ben-Nun, Barak, IPDPS 2018, https://doi.org/10.1109/IPDPS.2018.00012 (Afforest).
 
 #include "disjoint_sets.cuh"
+#include "search.cuh"
 
 #define BATCH 8  // arcs that a thread loads at once in long lists
 
@@ -95,13 +96,13 @@ extern "C" __global__ void number_large(long long num_keys, const long long *key
 }
 
 // numbers[v] = the number of v's root, from `sizes` of number_large. Single vertices follow behind
-// num_large components: num_single[v] counts those up to v, and may be overwritten.
+// num_large components: num_single[v] counts those before v, and may be overwritten.
 extern "C" __global__ void number_vertices(long long num_vertices, long long num_large,
                                            const int *roots, const int *sizes, int *num_single,
                                            int *numbers) {
   STRIDE(vertex, num_vertices) {
     const int root = roots[vertex], size = sizes[root];
-    numbers[vertex] = size == 1 ? (int)num_large + num_single[root] - 1 : -size;
+    numbers[vertex] = size == 1 ? (int)num_large + num_single[root] : -size;
   }
 }
 
@@ -113,4 +114,56 @@ extern "C" __global__ void count_members(long long num_vertices, const int *pare
     const unsigned same = __match_any_sync(active, parent);
     if (__ffs(same) - 1 == threadIdx.x % WARP) atomicAdd(&sizes[parent], __popc(same));
   }
+}
+
+// components[v] = number of the component of v, by descending size and then by smallest vertex, of
+// a graph for which one block suffices. work_space has two values per vertex.
+extern "C" __global__ void number_in_block(long long num_vertices, long long num_arcs,
+                                           const long long *offsets, const int *neighbors,
+                                           long long *work_space, int *components) {
+  __shared__ int num_large, num_flagged[WARP];
+  long long *keys = work_space;
+  int *parents = (int *)(work_space + num_vertices), *sizes = parents + num_vertices;
+  const int thread = threadIdx.x, threads = blockDim.x, lane = thread % WARP, warp = thread / WARP;
+  for (int vertex = thread; vertex < num_vertices; vertex += threads)
+    parents[vertex] = vertex, sizes[vertex] = 0;
+  if (thread == 0) num_large = 0;
+  __syncthreads();
+  for (long long arc = thread; arc < num_arcs; arc += threads)
+    join(parents, (int)position(offsets, 0, num_vertices, arc + 1) - 1, neighbors[arc]);
+  __syncthreads();
+  for (int vertex = thread; vertex < num_vertices; vertex += threads) {
+    int parent = parents[vertex];
+    while (parents[parent] != parent) parent = parents[parent];
+    components[vertex] = parent;
+    atomicAdd(&sizes[parent], 1);
+  }
+  __syncthreads();
+  for (int vertex = thread; vertex < num_vertices; vertex += threads)
+    if (sizes[vertex] > 1)
+      keys[atomicAdd(&num_large, 1)] = -((long long)sizes[vertex] << 32) + vertex;
+  __syncthreads();
+  for (int i = thread; i < num_large; i += threads) {
+    int number = 0;
+    for (int k = 0; k < num_large; k++) number += keys[k] < keys[i];
+    parents[(int)keys[i]] = number;  // of a root, from here on
+  }
+  int next = num_large;  // number of the next single vertex
+  for (int base = 0; base < num_vertices; base += threads) {
+    const int vertex = base + thread;
+    const bool is_single = vertex < num_vertices && sizes[vertex] == 1;
+    const unsigned mask = __ballot_sync(FULL_MASK, is_single);
+    __syncthreads();  // all have read the counts of the last round
+    if (lane == 0) num_flagged[warp] = __popc(mask);
+    __syncthreads();
+    int before = next + __popc(mask & ((1u << lane) - 1));
+    for (int other = 0; other < threads / WARP; other++) {
+      if (other < warp) before += num_flagged[other];
+      next += num_flagged[other];
+    }
+    if (is_single) parents[vertex] = before;
+  }
+  __syncthreads();
+  for (int vertex = thread; vertex < num_vertices; vertex += threads)
+    components[vertex] = parents[components[vertex]];
 }

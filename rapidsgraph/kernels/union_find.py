@@ -98,7 +98,28 @@ def number_large(num_keys, keys, sizes):
 
 
 def number_vertices(num_vertices, num_large, roots, sizes, num_single, numbers):
-    by_root = num_single
-    by_root += np.int32(num_large - 1)
+    by_root = num_single[:num_vertices]
+    by_root += np.int32(num_large)
     np.negative(sizes, out=by_root, where=sizes != 1)
     np.take(by_root, roots, out=numbers, mode="clip")  # other modes copy `numbers`
+
+
+@serial
+def number_in_block(num_vertices, num_arcs, offsets, neighbors, work_space, components):
+    parents = np.arange(num_vertices, dtype=np.int32)
+    for vertex in range(num_vertices):
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            join(parents, vertex, neighbors[arc])
+    sizes = np.zeros(num_vertices, np.int64)
+    for vertex in range(num_vertices):  # a parent precedes its children
+        parents[vertex] = parents[parents[vertex]]
+        sizes[parents[vertex]] += 1
+    keys = work_space[:num_vertices]
+    for vertex in range(num_vertices):
+        keys[vertex] = -(sizes[vertex] << 32) + vertex
+    order = np.argsort(keys)
+    numbers = np.empty(num_vertices, np.int32)
+    for number in range(num_vertices):
+        numbers[order[number]] = number
+    for vertex in range(num_vertices):
+        components[vertex] = numbers[parents[vertex]]

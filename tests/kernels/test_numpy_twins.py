@@ -3,10 +3,12 @@
 The same tests run the CUDA twins, so that both compute one thing.
 """
 
+import networkx
 import numpy as np
 import pytest
 
 from rapidsgraph import device
+from rapidsgraph.algorithms.neighbor_similarity import CODES, compare
 
 pytestmark = pytest.mark.sanitizer
 
@@ -53,7 +55,7 @@ def test_components_are_numbered_by_size_and_root(xp, seed):
     assert [-int(own_sizes[root]) for root in large] == list(range(len(large)))
 
     numbers = xp.empty(num_vertices, xp.int32)
-    num_single = xp.cumsum(xp.asarray(sizes == 1), dtype=xp.int32)
+    num_single = device.accumulate(xp.asarray(sizes == 1), xp.int32)
     device.launch(
         "union_find", "number_vertices", size=num_vertices,
         num_vertices=num_vertices, num_large=len(large), roots=xp.asarray(roots), sizes=own_sizes,
@@ -61,6 +63,29 @@ def test_components_are_numbered_by_size_and_root(xp, seed):
     )  # fmt: skip
     order = large + [root for root in range(num_vertices) if sizes[root] == 1]
     assert [int(number) for number in numbers] == [order.index(root) for root in roots]
+
+
+@pytest.mark.parametrize("num_arcs", [0, 1, 40, 400])
+@pytest.mark.parametrize("num_vertices", [1, 5, 300, 4000])
+def test_components_of_small_graphs_are_numbered_in_one_block(xp, num_vertices, num_arcs):
+    random = np.random.default_rng(num_arcs)
+    rows = np.sort(random.integers(0, num_vertices, num_arcs))
+    neighbors = random.integers(0, num_vertices, num_arcs).astype(np.int32)
+    offsets = np.searchsorted(rows, np.arange(num_vertices + 1))
+    components = xp.empty(num_vertices, xp.int32)
+    device.launch(
+        "union_find", "number_in_block", size=num_vertices, geometry=(1, 1024),
+        num_vertices=num_vertices, num_arcs=num_arcs, offsets=xp.asarray(offsets),
+        neighbors=xp.asarray(neighbors), work_space=xp.empty(2 * num_vertices, xp.int64),
+        components=components,
+    )  # fmt: skip
+    graph = networkx.Graph(zip(rows.tolist(), neighbors.tolist(), strict=True))
+    graph.add_nodes_from(range(num_vertices))
+    expected = np.empty(num_vertices, np.int32)
+    ordered = sorted(networkx.connected_components(graph), key=lambda part: (-len(part), min(part)))
+    for number, vertices in enumerate(ordered):
+        expected[list(vertices)] = number
+    assert np.array_equal(device.to_host(components), expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -187,3 +212,44 @@ def test_values_are_filled_converted_and_taken(xp):
     assert np.array_equal(device.to_host(halves), np.arange(70_000) / 2)
     values = device.take(halves, numbers[::-1].copy())
     assert np.array_equal(device.to_host(values), np.arange(70_000)[::-1] / 2)
+
+
+def test_values_are_put_and_compared_with_bounds(xp):
+    numbers = device.arange(10, np.float64, xp)
+    device.put(numbers, xp.asarray([9, 2], np.int32), np.inf)
+    assert device.to_host(numbers).tolist() == [0, 1, np.inf, 3, 4, 5, 6, 7, 8, np.inf]
+    for low, high in ((-np.inf, 4), (4, np.inf), (1, 8)):
+        flags = device.mark_range(numbers, low, high)
+        expected = [low <= number < high for number in device.to_host(numbers).tolist()]
+        assert device.to_host(flags).tolist() == expected
+    ids = xp.asarray([-1, 3, 2**31 - 1], np.int32)
+    assert device.to_host(device.mark_range(ids, low=0)).tolist() == [False, True, True]
+    assert device.to_host(device.mark_range(ids, high=2**31 - 1)).tolist() == [True, True, False]
+
+
+def test_twins_of_operations_that_a_cpu_has_in_numpy():
+    values, flags = np.zeros(4), np.zeros(4, bool)
+    device.launch(
+        "arrays", "put", size=2,
+        num_indices=2, indices=np.array([3, 1], np.int32), value=2.5, values=values,
+    )  # fmt: skip
+    assert values.tolist() == [0, 2.5, 0, 2.5]
+    device.launch(
+        "arrays", "mark_range", size=4, num_values=4, values=values, low=1, high=3, flags=flags
+    )
+    assert flags.tolist() == [False, True, False, True]
+
+
+@pytest.mark.parametrize("kind", ["jaccard", "overlap", "cosine"])
+def test_similarities_of_pairs(xp, kind):
+    random = np.random.default_rng(0)
+    degrees, others = random.integers(0, 50, (2, 300)).astype(np.int32)
+    common = random.integers(0, np.minimum(degrees, others) + 1).astype(np.int32)
+    arrays = [xp.asarray(values) for values in (common, degrees, others)]
+    values = xp.empty(300)
+    device.launch(
+        "common_neighbors", "compare", size=300, num_pairs=300, kind=CODES[kind], common=arrays[0],
+        degrees=arrays[1], other_degrees=arrays[2], similarities=values,
+    )  # fmt: skip
+    assert np.array_equal(device.to_host(values), compare(kind, common, degrees, others))
+    assert np.array_equal(device.to_host(compare(kind, *arrays)), device.to_host(values))
