@@ -49,10 +49,7 @@ class GraphUnavailableError(Exception):
 
 @dataclass
 class Workload:
-    """Rows of an edge list over vertices 0 to vertices - 1, as int32 arrays of `xp`.
-
-    With `has_names` the ids are names, and not those numbers.
-    """
+    """Rows of an edge list over vertices 0 to vertices - 1, as int32 arrays of `xp`."""
 
     name: str
     origin: str
@@ -64,7 +61,6 @@ class Workload:
     weight: Array | None = None
     multi_edges: str = "first"
     case: str = ""  # of builds
-    has_names: bool = False
     built: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -75,8 +71,7 @@ class Workload:
     def frame(self) -> Frame:
         """The rows as pandas or cuDF, or as arrays on a GPU without cuDF."""
         columns = {"source": self.source, "destination": self.destination}
-        if self.weight is not None:
-            columns["weight"] = self.weight
+        columns |= {} if self.weight is None else {"weight": self.weight}
         if self.xp is np:
             return pandas.DataFrame(columns, copy=False)
         if device.frame_library_problem():
@@ -85,10 +80,24 @@ class Workload:
 
         return cudf.DataFrame(columns)
 
+    def build(self, **options: Any) -> LocalGraph:
+        """Build a new graph."""
+        options = {"vertices": range(self.vertices), "multi_edges": self.multi_edges} | options
+        weight = None if self.weight is None else "weight"
+        return build_graph(self.frame, weight=weight, directed=self.directed, **options)
+
     @cached_property
-    def arcs(self) -> tuple[Array, Array]:
-        """(sources, destinations) as peers take them: each arc once, both arcs if undirected."""
-        return unpack(self.xp.unique(self.keys()))
+    def graph(self) -> LocalGraph:
+        _ = self.frame  # a caller holds it before the build
+        return self.build()
+
+    def shared(self, build: Callable[[Workload], Any]) -> Any:
+        """Return what libraries run on, which is built on first use."""
+        if build not in self.built:
+            self.built[build] = build(self)
+        return self.built[build]
+
+    # As peers take it: each arc once, both arcs if undirected
 
     def keys(self) -> Array:
         """Return the arcs of all rows, packed."""
@@ -98,16 +107,28 @@ class Workload:
         return self.xp.concatenate([keys, pack(self.destination, self.source)])
 
     @cached_property
+    def arcs(self) -> tuple[Array, Array]:
+        """(sources, destinations)."""
+        keys = self.xp.unique(self.keys())
+        return (keys >> 32).astype(np.int32), (keys & 0x7FFFFFFF).astype(np.int32)
+
+    @cached_property
     def arc_weights(self) -> Array | None:
         """The minimum weight of the rows of each of `arcs`, float64."""
         if self.weight is None:
             return None
         keys, arc_ids = self.xp.unique(self.keys(), return_inverse=True)
         minimum = self.xp.full(keys.size, np.inf)
-        weights = self.weight.astype(np.float64)
-        weights = weights if self.directed else self.xp.concatenate([weights, weights])
+        weights = self.xp.tile(self.weight.astype(np.float64), 1 if self.directed else 2)
         self.xp.minimum.at(minimum, arc_ids, weights)
         return minimum
+
+    @cached_property
+    def edges_once(self) -> tuple[tuple[Array, Array], Array | None]:
+        """((sources, destinations), weights or None), with each undirected edge once."""
+        (sources, destinations), weights = self.arcs, self.arc_weights
+        keep = slice(None) if self.directed else sources <= destinations
+        return (sources[keep], destinations[keep]), None if weights is None else weights[keep]
 
     @cached_property
     def symmetric(self) -> bool:
@@ -129,78 +150,55 @@ class Workload:
             return int((component == 0).argmax())
         return int(self.xp.bincount(self.arcs[0]).argmax())
 
-    def shared(self, build: Callable[[Workload], Any]) -> Any:
-        """Return what libraries run on, which is built on first use."""
-        if build not in self.built:
-            self.built[build] = build(self)
-        return self.built[build]
+    def facts(self) -> dict[str, Any]:
+        """Return the recorded facts about the graph."""
+        return {
+            "graph": self.name, "origin": self.origin, "vertices": self.vertices,
+            "rows": int(self.rows), "arcs": int(self.arcs[0].size), "directed": self.directed,
+            "start": self.start,
+        }  # fmt: skip
 
-    @cached_property
-    def graph(self) -> LocalGraph:
-        _ = self.frame  # a caller holds it before the build
-        return self.build()
-
-    def build(self) -> LocalGraph:
-        """Build a new graph."""
-        weight = None if self.weight is None else "weight"
-        vertices = None if self.has_names else range(self.vertices)
-        return build_graph(self.frame, weight=weight, directed=self.directed,
-                           multi_edges=self.multi_edges, vertices=vertices)  # fmt: skip
-
-    @cached_property
-    def edges_once(self) -> tuple[tuple[Array, Array], Array | None]:
-        """((sources, destinations), weights or None), with each undirected edge once."""
-        (sources, destinations), weights = self.arcs, self.arc_weights
-        if self.directed:
-            return (sources, destinations), weights
-        keep = sources <= destinations
-        return (sources[keep], destinations[keep]), None if weights is None else weights[keep]
+    # Undirected, without self-loops and parallel edges
 
     @cached_property
     def lists(self) -> Any:
-        """The adjacency of the undirected graph without self-loops and parallel edges."""
+        """The adjacency."""
         return similarity.neighborhoods(replace(self, directed=False, weight=None).build())
 
     @cached_property
     def degrees(self) -> Array:
-        """Degrees in `lists`."""
+        """Degrees of the vertices."""
         return self.xp.diff(self.lists.offsets)
 
     @cached_property
     def edges(self) -> tuple[Array, Array]:
-        """Both ends of every edge of `lists` once, sorted, the smaller id first."""
+        """Both ends of every edge once, sorted, the smaller id first."""
         sources, neighbors = row_indices(self.lists), self.lists.neighbors
         is_forward = sources < neighbors
         return sources[is_forward], neighbors[is_forward]
-
-    @cached_property
-    def squared_degree_sum(self) -> int:
-        return int((self.degrees.astype(np.int64) ** 2).sum())
 
     @cached_property
     def common_neighbors(self) -> Array:
         """The common neighbors of every arc of `lists`, closed: both ends count."""
         return similarity.count_by_triangles(self.lists)
 
+    def coefficients(self, triangles: Array) -> Array:
+        """Return the clustering coefficients of vertices with so many triangles."""
+        return 2 * triangles / self.xp.maximum(self.degrees * (self.degrees - 1.0), 1)
+
+    def jaccard(self, first: Array, second: Array, triangles: Array) -> Array:
+        """Return the Jaccard coefficients of edges with so many triangles."""
+        return triangles / (self.degrees[first] + self.degrees[second] - triangles)
+
     def by_edge(self, first: Array, second: Array, values: Array) -> Array:
         """Return values of pairs in the order of `edges`, zero where there is none."""
         xp, keys = self.xp, pack(*self.edges)
         pairs = pack(xp.minimum(first, second), xp.maximum(first, second))
-        index = xp.minimum(xp.searchsorted(keys, pairs), max(keys.size - 1, 0))
+        result, index = xp.zeros(keys.size), xp.searchsorted(keys, pairs)
         if not bool((keys[index] == pairs).all()):
             raise ValueError("values of pairs that are not edges")
-        result = xp.zeros(keys.size)
         result[index] = values
         return result
-
-    def facts(self) -> dict[str, Any]:
-        """Return the recorded facts about the graph."""
-        rule = "first of the largest component" if self.is_road else "first of greatest out-degree"
-        return {
-            "graph": self.name, "origin": self.origin, "vertices": self.vertices,
-            "rows": int(self.rows), "arcs": int(self.arcs[0].size), "directed": self.directed,
-            "start": self.start, "start_rule": rule,
-        }  # fmt: skip
 
 
 def pack(first: Array, second: Array) -> Array:
@@ -208,25 +206,15 @@ def pack(first: Array, second: Array) -> Array:
     return first.astype(np.int64) << 32 | second.astype(np.int64)
 
 
-def unpack(keys: Array) -> tuple[Array, Array]:
-    """Return packed pairs of ids as int32."""
-    return (keys >> 32).astype(np.int32), (keys & 0x7FFFFFFF).astype(np.int32)
-
-
 def build_cases(workload: Workload) -> Iterator[Workload]:
-    """Yield the rows in the orders and namings in which they are passed to builders."""
-    random, ends = np.random.default_rng(SEED), (workload.source, workload.destination)
+    """Yield the rows as they are passed to builders."""
+    random = np.random.default_rng(SEED)
     order = workload.xp.asarray(random.permutation(workload.rows))
-    source, destination = (ids[order] for ids in ends)
-    names = {name: ids.astype(np.int64) * 1_000_003 + 7
-             for name, ids in zip(("source", "destination"), ends, strict=True)}  # fmt: skip
+    source, destination = workload.source[order], workload.destination[order]
     shuffled = replace(workload, case="shuffled", source=source, destination=destination)
-    weight = workload.xp.asarray(random.random(workload.rows))
     yield replace(workload, case="in order")
     yield shuffled
-    yield replace(shuffled, case="weighted", weight=weight)
-    yield replace(workload, case="far apart", has_names=True, **names)
-    yield replace(workload, case="undirected", directed=False)
+    yield replace(shuffled, case="weighted", weight=workload.xp.asarray(random.random(order.size)))
 
 
 def load(name: str, xp: Any = np, folder: Path | None = None) -> Workload:
@@ -271,11 +259,7 @@ def read(name: str, xp: Any, path: Path) -> Workload:
 
 
 def with_weights(workload: Workload, folder: Path | None = None) -> Workload:
-    """Return the same graph with the weights of its file, or else with uniform ones in (0, 1].
-
-    The latter are float32 and depend on the two endpoints alone, so that both arcs of an edge have
-    the same weight.
-    """
+    """Return the same graph with the weights of its file, or else with random ones."""
     if workload.name == "NY":
         frame = rg.read_edges(find_file("NY", folder), device="cpu")
         weight = workload.xp.asarray(frame["weight"].to_numpy())

@@ -15,7 +15,7 @@ from pipelines.benchmarks import memory, records, timing
 from pipelines.benchmarks.adapters import FEW, MANY, Entry, find_entries
 from pipelines.benchmarks.graphs import GraphUnavailableError, Workload, load
 from pipelines.benchmarks.records import Record
-from pipelines.benchmarks.tasks import Task
+from pipelines.benchmarks.tasks import Task, num_bytes
 from rapidsgraph import device
 
 EXIT_WRONG_ANSWER = 3  # exit status if an answer of ours is wrong or failed, and all else went well
@@ -222,8 +222,8 @@ def measure(
     for entry, (row, values) in zip(entries, measured, strict=True):
         if entry.library == "rapidsgraph" and values:
             own.setdefault(entry.outputs, values)
-            if session.copy_rate and is_verified:
-                floor = task.num_bytes(case, reference, entry) / session.copy_rate * 1e3
+            if session.copy_rate:
+                floor = num_bytes(case) / session.copy_rate * 1e3
                 row["floor_ms"] = float(f"{floor:.4g}")
     for entry, (row, values) in zip(entries, measured, strict=True):
         ours = own.get(entry.outputs) or own.get(("double", *entry.outputs[1:]), [])
@@ -241,7 +241,7 @@ def prepare_entry(
     def check(answer: Any) -> str | None:
         if reference is None:
             return "not verified"
-        return task.compare(entry.convert(answer, case), reference, entry, case)
+        return task.compare(entry.convert(answer, case), reference, entry.precision)
 
     if task.time != "iteration_ms":
         return checked(run, check, session, row)

@@ -150,7 +150,7 @@ def measure_flags(workload: Workload, session: Session) -> Iterator[Record]:
 
     def prepare(variant: str, row: Record) -> harness.Job | None:
         search = prepare_search(xp, layers, root, workload.vertices, variant)
-        check = partial(compare_values, reference=reference, tolerance=0, what="distances")
+        check = partial(compare_values, reference=reference, what="distances")
         return harness.checked(search, check, session, row)
 
     about = {"table": "flag", "graph": workload.name, "vertices": workload.vertices,

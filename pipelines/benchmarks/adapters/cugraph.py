@@ -9,7 +9,7 @@ import cupy
 import numpy as np
 import pylibcugraph
 
-from pipelines.benchmarks.adapters import DAMPING, Library, has_gaps
+from pipelines.benchmarks.adapters import DAMPING, Library
 from pipelines.benchmarks.answers import PRECISIONS
 from pipelines.benchmarks.graphs import Workload
 
@@ -87,9 +87,10 @@ def bfs(graph: Any, case: Workload, predecessors: bool, optimizing: bool) -> Any
 
 def build_rows(_: None, case: Workload, renumber: bool) -> Any:
     """Build a graph of the rows."""
+    is_undirected = not case.directed
     return build(
-        case.source, case.destination, None if case.has_names else case.vertices, case.weight,
-        renumber=renumber, symmetric=not case.directed, symmetrize=not case.directed,
+        case.source, case.destination, case.vertices, case.weight, renumber=renumber,
+        symmetric=is_undirected, symmetrize=is_undirected,
     )  # fmt: skip
 
 
@@ -120,7 +121,5 @@ add("neighbor_similarity", "Jaccard", lambda graph, case: pylibcugraph.jaccard_c
         case.by_edge(*answer) if isinstance(answer, tuple) else answer))  # fmt: skip
 for renumber in (True, False):
     add("build", f"by source, {'' if renumber else 'not '}renumbered",
-        partial(build_rows, renumber=renumber), by="source",
-        skip=(lambda case: None) if renumber else has_gaps,
-        convert=lambda graph, case: int(
+        partial(build_rows, renumber=renumber), by="source", convert=lambda graph, case: int(
             pylibcugraph.out_degrees(handle, graph, None, False)[1].sum()))  # fmt: skip

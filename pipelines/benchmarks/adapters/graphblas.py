@@ -13,8 +13,8 @@ import graphblas
 import numpy as np
 from graphblas import Matrix, Vector, binary, monoid, replace, semiring, unary
 
-from pipelines.benchmarks.adapters import DAMPING, LABEL_ITERATIONS, Library, products_below
-from pipelines.benchmarks.answers import PRECISIONS, jaccard, tree_depths
+from pipelines.benchmarks.adapters import DAMPING, Library, products_below
+from pipelines.benchmarks.answers import PRECISIONS, tree_depths
 from pipelines.benchmarks.graphs import Workload, pack
 
 library = Library("python-graphblas", f"{graphblas.ss.config['nthreads']} threads")
@@ -150,45 +150,16 @@ def triangles(graph: tuple[Matrix, Matrix], case: Workload) -> np.ndarray:
 def similarities(matrix: Matrix, case: Workload) -> tuple[np.ndarray, ...]:
     """Return the ends and the Jaccard coefficients of edges with common neighbors."""
     first, second, counts = masked_product(matrix, matrix).select("triu").new().to_coo()
-    return first, second, jaccard(counts, case.degrees[first], case.degrees[second])
-
-
-def label_pairs(case: Workload) -> Matrix:
-    """Return how often each vertex receives the label of each other: once per arc."""
-    sources, destinations = case.arcs
-    if not case.directed:
-        return matrix_of(case, case.arcs, np.int64(1))
-    ends = np.append(sources, destinations), np.append(destinations, sources)
-    return matrix_of(case, ends, np.ones(ends[0].size, np.int64), dup_op=binary.plus)
-
-
-def propagate_labels(matrix: Matrix, case: Workload) -> np.ndarray:
-    """Run LAGraph's CDLP: labels of neighbors, sorted."""
-    labels, (vertices, neighbors, counts) = np.arange(case.vertices), matrix.to_coo()
-    for _ in range(LABEL_ITERATIONS):
-        keys = vertices.astype(np.int64) * case.vertices + labels[neighbors]
-        order = np.argsort(keys, kind="stable")
-        starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-        frequencies = np.add.reduceat(counts[order], starts)
-        owners, candidates = np.divmod(keys[order][starts], case.vertices)
-        best = np.lexsort([candidates, -frequencies, owners])  # the smallest of the frequent
-        first = np.flatnonzero(np.diff(owners[best], prepend=-1))
-        labels = labels.copy()
-        labels[owners[best][first]] = candidates[best][first]
-    return labels
+    return first, second, case.jaccard(first, second, counts)
 
 
 def build(_: None, case: Workload) -> Matrix:
     """Build a matrix of the rows."""
-    ends, vertices = [case.source, case.destination], case.vertices
-    if case.has_names:
-        names, ids = np.unique(np.concatenate(ends), return_inverse=True)
-        ends, vertices = [ids[: case.rows], ids[case.rows :]], names.size
-    values = np.ones(case.rows, np.float32) if case.weight is None else case.weight
+    ends = (case.source, case.destination)
     if not case.directed:
-        ends = [np.concatenate(ends), np.concatenate(ends[::-1])]
-        values = np.concatenate([values, values])
-    matrix = Matrix.from_coo(*ends, values, nrows=vertices, ncols=vertices, dup_op=binary.plus)
+        ends = np.concatenate(ends), np.concatenate(ends[::-1])
+    values = np.ones(case.rows, np.float32) if case.weight is None else case.weight
+    matrix = matrix_of(case, ends, np.resize(values, ends[0].size), dup_op=binary.plus)
     matrix.wait()
     return matrix
 
@@ -218,10 +189,8 @@ def halves(case: Workload) -> tuple[Matrix, Matrix]:
 
 add("triangle_count", "plus_pair, masked", triangles, halves, skip=skip)
 add("clustering_coefficient", "plus_pair, masked",
-    lambda graph, case: 2 * triangles(graph, case) / np.maximum(
-        case.degrees * (case.degrees - 1.0), 1), halves, skip=skip)  # fmt: skip
+    lambda graph, case: case.coefficients(triangles(graph, case)), halves, skip=skip)  # fmt: skip
 add("neighbor_similarity", "plus_pair, masked", similarities, simple,
     lambda answer, case: case.by_edge(*answer), skip=skip)  # fmt: skip
-add("label_propagation", "sorted tuples", propagate_labels, label_pairs, note="sorted by NumPy")
 add("build", "CSR by source", build, by="source",
     convert=lambda matrix, case: pack(*matrix.to_coo(values=False, sort=True)[:2]))  # fmt: skip

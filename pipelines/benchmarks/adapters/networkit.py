@@ -8,8 +8,7 @@ from typing import Any
 import networkit
 import numpy as np
 
-from pipelines.benchmarks.adapters import DAMPING, Library, has_gaps
-from pipelines.benchmarks.answers import jaccard
+from pipelines.benchmarks.adapters import DAMPING, Library
 from pipelines.benchmarks.graphs import Workload
 
 library = Library("NetworKit", f"{networkit.getMaxNumberOfThreads()} threads")
@@ -87,8 +86,7 @@ def triangles(graph: Any, case: Workload) -> np.ndarray:
 
 def similarities(graph: Any, case: Workload) -> np.ndarray:
     """Return the Jaccard coefficient of each edge, by edge id."""
-    first, second = case.shared(ends_by_id)
-    return jaccard(edge_triangles(graph), case.degrees[first], case.degrees[second])
+    return case.jaccard(*case.shared(ends_by_id), edge_triangles(graph))
 
 
 add("pagerank", "PageRank", pagerank, arcs)
@@ -117,5 +115,5 @@ add("core_number", "CoreDecomposition",
 add("build", "both directions",
     lambda _, case: build(
         case.source, case.destination, case.vertices, case.weight, case.directed),
-    convert=lambda graph, case: graph.numberOfEdges(), by="source", skip=has_gaps,
+    convert=lambda graph, case: graph.numberOfEdges(), by="source",
     note="GraphFromCoo; parallel edges kept")  # fmt: skip

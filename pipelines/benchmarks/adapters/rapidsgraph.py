@@ -6,22 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 import rapidsgraph as rg
-from pipelines.benchmarks.adapters import DAMPING, LABEL_ITERATIONS, Library, products_below
-from pipelines.benchmarks.answers import (
-    EPSILON,
-    MU,
-    PRECISIONS,
-    clusters_and_cores,
-    result_arrays,
+from pipelines.benchmarks.adapters import (
+    CLUSTERS,
+    DAMPING,
+    LABEL_ITERATIONS,
+    Library,
+    products_below,
 )
+from pipelines.benchmarks.answers import PRECISIONS, clusters_and_cores, result_arrays
 from pipelines.benchmarks.graphs import Workload, pack
 from rapidsgraph.graph.csr import row_indices
-from rapidsgraph.graph.local_graph import build_graph
 
 library = Library("rapidsgraph")
 add = library.add
 COUNTS = "common neighbors"  # beginning of the keys by which a Graph caches the counts of edges
-CLUSTERS = {"epsilon": EPSILON, "mu": MU}
 
 
 def ready(case: Workload) -> Any:
@@ -100,17 +98,7 @@ add("scan", "ScanIndex.query", lambda index, case: index.query(**CLUSTERS),
     lambda case: rg.ScanIndex(case.graph), clusters, gives="clustering alone")  # fmt: skip
 
 
-def pack_csc(graph: Any, case: Workload) -> Any:
-    """Return the arcs of a graph by destination; its ids leave out vertices without edges."""
-    names = case.xp.arange(graph.num_vertices)
-    if not case.has_names:
-        names = case.xp.asarray(graph.vertices["vertex"])
-    return pack(names[graph.csc.neighbors], names[row_indices(graph.csc)])
-
-
-add("build", "by source", lambda _, case: case.build(),
-    convert=lambda graph, case: pack(row_indices(graph.csr), graph.csr.neighbors),
-    by="source")  # fmt: skip
-add("build", "by destination", note="vertices are not given, as in rg.pagerank(frame)",
-    run=lambda _, case: build_graph(case.frame, layout="csc", directed=case.directed),
-    convert=pack_csc, by="destination")  # fmt: skip
+add("build", "by source", lambda _, case: case.build(), by="source",
+    convert=lambda graph, case: pack(row_indices(graph.csr), graph.csr.neighbors))  # fmt: skip
+add("build", "by destination", lambda _, case: case.build(layout="csc"), by="destination",
+    convert=lambda graph, case: pack(graph.csc.neighbors, row_indices(graph.csc)))  # fmt: skip

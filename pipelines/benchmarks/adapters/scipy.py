@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from pipelines.benchmarks.adapters import DAMPING, Library, products_below
-from pipelines.benchmarks.answers import PRECISIONS, jaccard, tree_depths
+from pipelines.benchmarks.answers import PRECISIONS, tree_depths
 from pipelines.benchmarks.graphs import Workload, pack
 
 library = Library("SciPy", "one thread")
@@ -45,15 +45,11 @@ def pagerank(graph: Any, case: Workload, iterations: int, product: Callable) -> 
 
 def build(_: None, case: Workload, sparse: Any) -> Any:
     """Build a matrix of the rows."""
-    xp, ends, vertices = case.xp, [case.source, case.destination], case.vertices
-    if case.has_names:
-        names, ids = xp.unique(xp.concatenate(ends), return_inverse=True)
-        ends, vertices = [ids[: case.rows], ids[case.rows :]], names.size
-    values = xp.ones(case.rows, np.float32) if case.weight is None else case.weight
+    ends, shape = (case.source, case.destination), (case.vertices, case.vertices)
     if not case.directed:
-        ends = [xp.concatenate(ends), xp.concatenate(ends[::-1])]
-        values = xp.concatenate([values, values])
-    matrix = sparse.csr_matrix((values, tuple(ends)), shape=(vertices, vertices))
+        ends = case.xp.concatenate(ends), case.xp.concatenate(ends[::-1])
+    values = case.xp.ones(case.rows, np.float32) if case.weight is None else case.weight
+    matrix = sparse.csr_matrix((case.xp.resize(values, ends[0].size), ends), shape=shape)
     matrix.sum_duplicates()
     return matrix
 
@@ -89,8 +85,7 @@ def triangles(matrix: Any) -> Any:
 def similarities(matrix: Any, case: Workload) -> tuple[Any, ...]:
     """Return the ends and the Jaccard coefficients of edges with common neighbors."""
     pairs = sparse.triu((matrix @ matrix).multiply(matrix), format="coo")
-    first, second = pairs.coords
-    return first, second, jaccard(pairs.data, case.degrees[first], case.degrees[second])
+    return *pairs.coords, case.jaccard(*pairs.coords, pairs.data)
 
 
 add_matrix_entries(library, sparse)
@@ -113,7 +108,7 @@ skip = products_below(10**9)  # multiplications of A @ A
 add("triangle_count", "(A @ A).multiply(A)", lambda matrix, case: triangles(matrix) // 2, simple,
     skip=skip)  # fmt: skip
 add("clustering_coefficient", "(A @ A).multiply(A)",
-    lambda matrix, case: triangles(matrix) / np.maximum(case.degrees * (case.degrees - 1.0), 1),
-    simple, skip=skip)  # fmt: skip
+    lambda matrix, case: case.coefficients(triangles(matrix) // 2), simple,
+    skip=skip)  # fmt: skip
 add("neighbor_similarity", "(A @ A).multiply(A)", similarities, simple,
     lambda answer, case: case.by_edge(*answer), skip=skip)  # fmt: skip

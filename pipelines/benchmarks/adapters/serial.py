@@ -19,12 +19,12 @@ from typing import Any
 import numba
 import numpy as np
 
-from pipelines.benchmarks.adapters import Library, products_below
-from pipelines.benchmarks.answers import EPSILON, MU, to_host
+from pipelines.benchmarks.adapters import CLUSTERS, Library, products_below
+from pipelines.benchmarks.answers import to_host
 from pipelines.benchmarks.graphs import Workload
 
 library = Library("serial", "Numba, one thread of the CPU")
-THRESHOLD = Fraction(EPSILON).as_integer_ratio()
+THRESHOLD = Fraction(CLUSTERS["epsilon"]).as_integer_ratio()
 NONE, VISITED = -1, -2  # in no cluster: not seen yet; seen, and not a core
 UNKNOWN, SIMILAR, DIFFERENT = range(3)
 CORE, BORDER, HUB, OUTLIER = range(4)
@@ -153,7 +153,7 @@ for gives, graph, limit in (
 ):
     library.add(
         "scan", "algorithm 1",
-        lambda arrays, case: serial_scan(*arrays[:2], *THRESHOLD, MU, arrays[2]), graph,
-        lambda answer, case: (answer[0], answer[1] == CORE), skip=products_below(limit),
+        lambda arrays, case: serial_scan(*arrays[:2], *THRESHOLD, CLUSTERS["mu"], arrays[2]),
+        graph, lambda answer, case: (answer[0], answer[1] == CORE), skip=products_below(limit),
         gives=gives,
     )  # fmt: skip
