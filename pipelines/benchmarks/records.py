@@ -10,14 +10,15 @@ table. A time is {"median", "low", "high", "repeats"} in the unit that its name 
 from __future__ import annotations
 
 import argparse
-import datetime
 import functools
 import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def run_record(benchmark: str, **settings: Any) -> Record:
     record = {
         "table": "run",
         "benchmark": benchmark,
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "commit": commit(),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "machine": machine(),
@@ -83,12 +84,8 @@ def distributions() -> Mapping[str, list[str]]:
 def versions() -> dict[str, str]:
     """Return the versions of Python, of rapidsgraph, and of those of `MODULES` in use."""
     found = {"python": platform.python_version(), "rapidsgraph": __version__}
-    for name in MODULES:
-        if name in sys.modules:
-            own = distributions().get(name)
-            default = getattr(sys.modules[name], "__version__", "unknown")
-            found[name] = importlib.metadata.version(own[0]) if own else default
-    return found
+    used = {name: distributions().get(name) for name in MODULES if name in sys.modules}
+    return found | {name: importlib.metadata.version(own[0]) for name, own in used.items() if own}
 
 
 def machine() -> dict[str, Any]:
@@ -96,8 +93,7 @@ def machine() -> dict[str, Any]:
     import psutil
 
     cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    models = re.findall(r"model name\s*: (.*)", cpuinfo.read_text() if cpuinfo.exists() else "")
     facts: dict[str, Any] = {
         "cpu": models[0] if models else platform.processor() or platform.machine(),
         "cores": timing.cores(),
@@ -118,9 +114,8 @@ def gpu_facts() -> dict[str, Any]:
         facts = {"gpu": name, "gpu_memory_gib": gib, "cuda": runtime.runtimeGetVersion()}
     except Exception as error:  # CuPy is installed, and there is no GPU that it can use
         return {"gpu": f"none ({error})"}
-    version_file = Path("/proc/driver/nvidia/version")
-    words = version_file.read_text().split() if version_file.exists() else []
-    numbers = [word for word in words if word.count(".") >= 1 and word.replace(".", "").isdigit()]
+    driver = Path("/proc/driver/nvidia/version")
+    numbers = re.findall(r" (\d+\.[\d.]+) ", driver.read_text() if driver.exists() else "")
     return facts | {"driver": numbers[0] if numbers else f"CUDA {runtime.driverGetVersion()}"}
 
 
@@ -175,8 +170,11 @@ def markdown(records: Iterable[Mapping[str, Any]], name: str) -> str:
         rows_of.setdefault(record.get("table", "records"), []).append(record)
     parts = [f"# {name.removesuffix('.jsonl')}", "Generated from the records; do not edit."]
     for record in rows_of.pop("run", []):
-        facts = {key.replace("_", " "): value for key, value in record.items() if key != "table"}
-        parts.append("\n".join(f"- {key}: {fact(value)}" for key, value in facts.items()))
+        facts = {
+            key.replace("_", " "): ", ".join(f"{name} {item}" for name, item in value.items())
+            if isinstance(value, dict) else value for key, value in record.items()
+        }  # fmt: skip
+        parts.append("\n".join(f"- {key}: {value}" for key, value in list(facts.items())[1:]))
     notes = rows_of.pop("note", [])
     for title, rows in rows_of.items():
         claims = [f"- {row['claim']}" for row in rows if "claim" in row]
@@ -185,13 +183,6 @@ def markdown(records: Iterable[Mapping[str, Any]], name: str) -> str:
     if notes:
         parts += ["## Left out", "\n".join(f"- {note['note']}" for note in notes)]
     return "\n\n".join(parts) + "\n"
-
-
-def fact(value: Any) -> str:
-    """Return a fact about a run as text."""
-    if not isinstance(value, dict):
-        return str(value)
-    return ", ".join(f"{name} {item}" for name, item in value.items())
 
 
 def grid(rows: Sequence[Mapping[str, Any]]) -> str:

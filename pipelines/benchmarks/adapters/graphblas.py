@@ -15,22 +15,22 @@ from graphblas import Matrix, Vector, binary, monoid, replace, semiring, unary
 
 from pipelines.benchmarks.adapters import DAMPING, Library, products_below
 from pipelines.benchmarks.answers import PRECISIONS, tree_depths
-from pipelines.benchmarks.graphs import Workload, pack
+from pipelines.benchmarks.graphs import Workload
 
 library = Library("python-graphblas", f"{graphblas.ss.config['nthreads']} threads")
 add = library.add
 PULL_RATIO = 16  # a frontier of more than 1 / 16 of all vertices is pulled into, not pushed from
 
 
-def matrix_of(case: Workload, ends: Any, values: Any, **options: Any) -> Matrix:
-    """Return a matrix of values at pairs of ids."""
-    return Matrix.from_coo(*ends, values, nrows=case.vertices, ncols=case.vertices, **options)
+def matrix_of(case: Workload, ends: Any, value: Any = True) -> Matrix:
+    """Return a matrix of a value at pairs of ids."""
+    return Matrix.from_coo(*ends, value, nrows=case.vertices, ncols=case.vertices)
 
 
 def adjacencies(case: Workload) -> tuple[Matrix, Matrix]:
     """Return the adjacency and its transpose."""
-    adjacency = matrix_of(case, case.arcs, True)
-    return adjacency, adjacency if case.symmetric else matrix_of(case, case.arcs[::-1], True)
+    adjacency = matrix_of(case, case.arcs)
+    return adjacency, adjacency if case.symmetric else matrix_of(case, case.arcs[::-1])
 
 
 def symmetric(case: Workload) -> Matrix:
@@ -39,15 +39,16 @@ def symmetric(case: Workload) -> Matrix:
     return adjacency if case.symmetric else adjacency.ewise_add(transpose, monoid.lor).new()
 
 
-def weighted(case: Workload) -> Matrix:
-    """Return the adjacency with weights."""
-    return matrix_of(case, case.arcs, case.arc_weights)
-
-
 def simple(case: Workload) -> Matrix:
     """Return the symmetric adjacency without self-loops."""
     first, second = case.edges
     return matrix_of(case, (np.append(first, second), np.append(second, first)), np.int64(1))
+
+
+def halves(case: Workload) -> tuple[Matrix, Matrix]:
+    """Return the symmetric adjacency, and its upper triangle."""
+    matrix = case.shared(simple)
+    return matrix, matrix.select("triu").new()
 
 
 def transition(case: Workload, dtype: type) -> tuple[Matrix, Vector, Vector]:
@@ -105,20 +106,6 @@ def depths(answer: Vector, case: Workload) -> np.ndarray:
     return tree_depths(np.append([start], reached[reached != start]), values)
 
 
-def sssp(graph: Matrix, case: Workload) -> Vector:
-    """Run Bellman-Ford: vertices with a new distance relax their edges."""
-    distances = Vector(np.float64, case.vertices)
-    distances[case.start] = 0.0
-    frontier = distances.dup()
-    while frontier.nvals:
-        candidates = frontier.vxm(graph, semiring.min_plus).new()
-        no_better = candidates.ewise_mult(distances, binary.ge).new()
-        frontier(~no_better.V, replace) << candidates
-        distances(binary.min) << frontier
-    distances.wait()
-    return distances
-
-
 def components(graph: Matrix, case: Workload) -> Vector:
     """Run FastSV."""
     ids = np.arange(case.vertices + 1)
@@ -153,17 +140,6 @@ def similarities(matrix: Matrix, case: Workload) -> tuple[np.ndarray, ...]:
     return first, second, case.jaccard(first, second, counts)
 
 
-def build(_: None, case: Workload) -> Matrix:
-    """Build a matrix of the rows."""
-    ends = (case.source, case.destination)
-    if not case.directed:
-        ends = np.concatenate(ends), np.concatenate(ends[::-1])
-    values = np.ones(case.rows, np.float32) if case.weight is None else case.weight
-    matrix = matrix_of(case, ends, np.resize(values, ends[0].size), dup_op=binary.plus)
-    matrix.wait()
-    return matrix
-
-
 def dense(answer: Vector, case: Workload) -> np.ndarray:
     """Return a vector, with -1 where it has no value."""
     return answer.to_dense(-1)
@@ -175,22 +151,10 @@ for precision, dtype in PRECISIONS.items():
 for predecessors in (True, False):
     add("bfs", "push and pull", partial(bfs, with_parents=predecessors), adjacencies,
         depths if predecessors else dense, predecessors=predecessors)  # fmt: skip
-add("sssp", "Bellman-Ford", sssp, weighted, dense, predecessors=False, skip=lambda case: (
-    "it takes a product per edge of the longest path" if case.is_road else None))  # fmt: skip
 add("components", "FastSV", components, symmetric, dense)
 skip = products_below(2 * 10**10)
-
-
-def halves(case: Workload) -> tuple[Matrix, Matrix]:
-    """Return the symmetric adjacency, and its upper triangle."""
-    matrix = case.shared(simple)
-    return matrix, matrix.select("triu").new()
-
-
 add("triangle_count", "plus_pair, masked", triangles, halves, skip=skip)
 add("clustering_coefficient", "plus_pair, masked",
     lambda graph, case: case.coefficients(triangles(graph, case)), halves, skip=skip)  # fmt: skip
 add("neighbor_similarity", "plus_pair, masked", similarities, simple,
     lambda answer, case: case.by_edge(*answer), skip=skip)  # fmt: skip
-add("build", "CSR by source", build, by="source",
-    convert=lambda matrix, case: pack(*matrix.to_coo(values=False, sort=True)[:2]))  # fmt: skip

@@ -67,8 +67,3 @@ add("core_number", "coreness", lambda graph, case: graph.coreness(), simple)
 add("neighbor_similarity", "similarity_jaccard",
     lambda graph, case: graph.similarity_jaccard(pairs=graph.get_edgelist(), loops=False), simple,
     skip=products_below(10**8))  # fmt: skip
-add("build", "both directions",
-    lambda _, case: build(
-        case.source, case.destination, case.vertices, case.weight, case.directed),
-    convert=lambda graph, case: graph.ecount(), by="source",
-    note="lists of arrays; parallel edges kept")  # fmt: skip

@@ -112,8 +112,3 @@ add("clustering_coefficient", "LocalClusteringCoefficient",
 add("core_number", "CoreDecomposition",
     lambda graph, case: done(networkit.centrality.CoreDecomposition(graph)).scores(),
     simple)  # fmt: skip
-add("build", "both directions",
-    lambda _, case: build(
-        case.source, case.destination, case.vertices, case.weight, case.directed),
-    convert=lambda graph, case: graph.numberOfEdges(), by="source",
-    note="GraphFromCoo; parallel edges kept")  # fmt: skip
