@@ -60,22 +60,17 @@ def call_in_process(
 
 def measure_device_peak(
     function: Callable[[], Any], clock: Clock, allocator: str | None
-) -> tuple[int, Any]:
-    """Return the same for device memory."""
-    clock.synchronize()
-    if allocator == RMM_POOL:
-        from rmm import statistics
+) -> tuple[int | None, Any]:
+    """Return the same for device memory, of which RMM keeps statistics."""
+    if allocator != RMM_POOL:
+        return None, function()
+    from rmm import statistics
 
-        with statistics.statistics():
-            result = function()
-            clock.synchronize()
-            return int(statistics.get_statistics().peak_bytes), result
-    pool = clock.xp.get_default_memory_pool()
-    pool.free_all_blocks()
-    baseline = pool.total_bytes()
-    result = function()
     clock.synchronize()
-    return int(pool.total_bytes() - baseline), result
+    with statistics.statistics():
+        result = function()
+        clock.synchronize()
+        return int(statistics.get_statistics().peak_bytes), result
 
 
 def import_gpu_libraries() -> None:

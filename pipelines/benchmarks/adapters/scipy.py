@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from pipelines.benchmarks.adapters import DAMPING, Library, products_below
+from pipelines.benchmarks.adapters import DAMPING, Library
 from pipelines.benchmarks.answers import PRECISIONS, tree_depths
 from pipelines.benchmarks.graphs import Workload, pack
 
@@ -70,24 +70,6 @@ def weighted(case: Workload) -> Any:
     return sparse.csr_matrix((weights, case.arcs), shape=(case.vertices, case.vertices))
 
 
-def simple(case: Workload) -> Any:
-    """Return the symmetric adjacency without self-loops."""
-    lists, shape = case.lists, (case.vertices, case.vertices)
-    ones = np.ones(lists.neighbors.size, np.int32)
-    return sparse.csr_matrix((ones, lists.neighbors, lists.offsets), shape=shape)
-
-
-def triangles(matrix: Any) -> Any:
-    """Return twice the triangles of each vertex."""
-    return np.asarray((matrix @ matrix).multiply(matrix).sum(axis=1)).ravel()
-
-
-def similarities(matrix: Any, case: Workload) -> tuple[Any, ...]:
-    """Return the ends and the Jaccard coefficients of edges with common neighbors."""
-    pairs = sparse.triu((matrix @ matrix).multiply(matrix), format="coo")
-    return *pairs.coords, case.jaccard(*pairs.coords, pairs.data)
-
-
 add_matrix_entries(library, sparse)
 add("bfs", "breadth_first_order",
     lambda graph, case: csgraph.breadth_first_order(graph, case.start), weighted,
@@ -104,11 +86,3 @@ add("components", "connected_components",
 add("strong components", "connected_components",
     lambda graph, case: csgraph.connected_components(graph, connection="strong")[1],
     weighted)  # fmt: skip
-skip = products_below(10**9)  # multiplications of A @ A
-add("triangle_count", "(A @ A).multiply(A)", lambda matrix, case: triangles(matrix) // 2, simple,
-    skip=skip)  # fmt: skip
-add("clustering_coefficient", "(A @ A).multiply(A)",
-    lambda matrix, case: case.coefficients(triangles(matrix) // 2), simple,
-    skip=skip)  # fmt: skip
-add("neighbor_similarity", "(A @ A).multiply(A)", similarities, simple,
-    lambda answer, case: case.by_edge(*answer), skip=skip)  # fmt: skip
