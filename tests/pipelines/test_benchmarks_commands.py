@@ -155,7 +155,7 @@ def test_estimates_beside_peaks(source):
 
 def test_first_calls(monkeypatch, tmp_path):
     times = startup.measure("pagerank", "cpu")
-    assert list(times) == ["dependencies_s", "import_s", "first_s", "first_cpu_s", "second_s"]
+    assert set(times) >= {"dependencies_s", "import_s", "first_s", "first_cpu_s", "second_s"}
     for measured, status, checks in (
         ({"first_s": 4.5}, 0, ["above 4 s", "ok"]),
         ({"check": "failed: no GPU"}, 3, ["failed: no GPU"] * 2),
