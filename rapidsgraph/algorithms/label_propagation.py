@@ -103,7 +103,7 @@ def propagate_labels(
         if seed is not None:
             order = LabelOrder(seed, iteration)
             labels = order.apply(labels)
-        new_labels = labels.copy()
+        new_labels = device.copy(labels)
         if not iteration and is_merged and seed is None:
             rows.take_first_labels(new_labels)
         else:

@@ -354,16 +354,19 @@ def launch(
         If an argument is missing or unexpected, or on a GPU has another element type.
     """
     names, converters, array_positions = _find_entry(stem, entry)
-    if len(arguments) != len(names) or not all(name in arguments for name in names):
+    try:
+        converted = [
+            arguments[name] if convert is None else convert(arguments[name])
+            for name, convert in zip(names, converters, strict=True)
+        ]
+    except KeyError:
+        converted = []
+    if len(converted) != len(arguments):
         missing = [name for name in names if name not in arguments]
         unexpected = [name for name in arguments if name not in names]
         problems = [f"missing {', '.join(missing)}"] if missing else []
         problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
         raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
-    converted = [
-        arguments[name] if convert is None else convert(arguments[name])
-        for name, convert in zip(names, converters, strict=True)
-    ]
     arrays = [converted[position] for position in array_positions]
     if not is_on_gpu(arrays[0]):
         twin = _find_twin(stem, entry)
@@ -377,7 +380,7 @@ def launch(
 
     device_id = cupy.cuda.runtime.getDevice()
     key = (stem, entry, cooperative, device_id, *[array.dtype for array in arrays])
-    is_contiguous = all(array.flags.c_contiguous for array in arrays)
+    is_contiguous = all([array.flags.c_contiguous for array in arrays])  # faster than by iterator
     function = _bound_functions.get(key) if is_contiguous else None
     if function is None:
         types = _bind(stem, entry, arrays)

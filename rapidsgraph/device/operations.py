@@ -96,7 +96,7 @@ def put(values: Array, indices: Array, value: float) -> None:
 
 
 def mark_range(values: Array, low: float = -math.inf, high: float = math.inf) -> Array:
-    """Return whether each value is at least `low` and below `high`, both exact as doubles."""
+    """Return whether each integer is at least `low` and below `high`, both exact as doubles."""
     if is_on_gpu(values):
         flags = array_module(values).empty(values.size, bool)
         launch(
@@ -113,6 +113,15 @@ def astype(values: Array, dtype: Any) -> Array:
     """Return values as `dtype`: the same array if that is their type."""
     if values.dtype == dtype or not is_on_gpu(values) or not values.flags.c_contiguous:
         return values.astype(dtype, copy=False)
+    return _convert(values, dtype)
+
+
+def copy(values: Array) -> Array:
+    """Return a copy of C-contiguous values."""
+    return _convert(values, values.dtype) if is_on_gpu(values) else values.copy()
+
+
+def _convert(values: Array, dtype: Any) -> Array:
     converted = array_module(values).empty(values.size, dtype)
     launch(
         "arrays", "convert", size=values.size,

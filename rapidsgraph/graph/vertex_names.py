@@ -74,7 +74,7 @@ class VertexNames:
                 return {self.labels[0]: device.arange(self.count, self.dtype, xp)}
             return {self.labels[0]: device.astype(ids, self.dtype)}
         if ids is None and len(self.labels) == 1 and isinstance(self.distinct[0], xp.ndarray):
-            return {self.labels[0]: self.distinct[0].copy()}
+            return {self.labels[0]: device.copy(self.distinct[0])}
         positions = device.arange(self.count, np.int64, xp) if ids is None else ids
         columns = []
         for distinct, pairs in zip(self.distinct[:0:-1], self.pairs[::-1], strict=True):

@@ -208,6 +208,10 @@ def test_values_are_filled_converted_and_taken(xp):
     assert numbers.dtype == np.int32
     assert np.array_equal(device.to_host(numbers), np.arange(70_000))
     assert device.astype(numbers, np.int32) is numbers
+    copied = device.copy(numbers)
+    device.put(copied, numbers[5:7].copy(), 0)
+    assert device.to_host(copied[4:8]).tolist() == [4, 0, 0, 7]
+    assert int(numbers[5]) == 5
     halves = device.astype(numbers, np.float64) / 2
     assert np.array_equal(device.to_host(halves), np.arange(70_000) / 2)
     values = device.take(halves, numbers[::-1].copy())
@@ -218,9 +222,10 @@ def test_values_are_put_and_compared_with_bounds(xp):
     numbers = device.arange(10, np.float64, xp)
     device.put(numbers, xp.asarray([9, 2], np.int32), np.inf)
     assert device.to_host(numbers).tolist() == [0, 1, np.inf, 3, 4, 5, 6, 7, 8, np.inf]
+    values = xp.asarray([3, -2, 7, 4, 8, 0], np.int64)
     for low, high in ((-np.inf, 4), (4, np.inf), (1, 8)):
-        flags = device.mark_range(numbers, low, high)
-        expected = [low <= number < high for number in device.to_host(numbers).tolist()]
+        flags = device.mark_range(values, low, high)
+        expected = [low <= value < high for value in device.to_host(values).tolist()]
         assert device.to_host(flags).tolist() == expected
     ids = xp.asarray([-1, 3, 2**31 - 1], np.int32)
     assert device.to_host(device.mark_range(ids, low=0)).tolist() == [False, True, True]
