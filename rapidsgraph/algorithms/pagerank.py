@@ -168,7 +168,7 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     form: Any = pagerank_blocks if pagerank_blocks.pays_off(graph, value_type) else pagerank_layout
     logger.debug("pagerank: layout %s", form.__name__.rpartition(".")[2])
     layout = graph.cached(
-        f"PageRank layout, {np.dtype(value_type).name}",
+        f"PageRank layout, {value_type.__name__}",
         lambda: form.arrange(
             graph.csc, problem.weights, graph.out_degrees, problem.out_weights, value_type
         ),

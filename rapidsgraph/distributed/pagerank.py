@@ -106,7 +106,7 @@ def _compute_pagerank(
         return finish_frame(communicator, frame, (0, 0.0))
     layout, cached = partition.cached_on_all(
         communicator,
-        f"PageRank layout, {np.dtype(value_type).name}",
+        f"PageRank layout, {value_type.__name__}",
         lambda: _build_layout(communicator, partition, bounds, weighted, value_type),
     )
     if not device.is_array(personalization):

@@ -45,7 +45,7 @@ def make_frame(
             for name, values in columns.items()
         }
     if kind == "pandas":
-        return importlib.import_module(kind).DataFrame(columns, copy=False)
+        return _make_pandas(columns)
     import pyarrow
 
     has_own_text = kind in ("polars", "duckdb")
@@ -54,6 +54,24 @@ def make_frame(
     if has_own_text:
         return sys.modules[kind].from_arrow(table)
     return table
+
+
+def _make_pandas(columns: Mapping[str, Any]) -> Frame:
+    """Return a pandas frame that shares memory with the arrays.
+
+    The labels are converted once, which takes pandas longer than the rest of a frame.
+    """
+    pandas = importlib.import_module("pandas")
+    if not all(isinstance(name, str) for name in columns):
+        return pandas.DataFrame(columns, copy=False)
+    frame = pandas.DataFrame(dict(enumerate(columns.values())), copy=False)
+    frame.columns = _pandas_labels(tuple(columns)).view()  # a caller may name the index
+    return frame
+
+
+@functools.lru_cache(256)
+def _pandas_labels(names: tuple[str, ...]) -> Any:
+    return importlib.import_module("pandas").Index(names)
 
 
 def _make_cudf(columns: Mapping[str, Any]) -> Frame:

@@ -587,3 +587,15 @@ def test_eager_frames_and_mappings_are_frames():
         assert not frames.is_frame(values)
         with pytest.raises(rg.GraphError):
             frames.normalize_frame(values)
+
+
+def test_frames_share_no_labels():
+    """Labels are cached; what a caller does to those of a result does not change the next one."""
+    columns = {"vertex": np.arange(3), "depth": np.ones(3)}
+    frame = frames.make_frame("pandas", columns)
+    frame.columns.name = "quantity"
+    frame.columns = ["vertex", "level"]
+    expected = pandas.DataFrame(columns)
+    pandas.testing.assert_frame_equal(frames.make_frame("pandas", columns), expected)
+    mixed = {"vertex": np.arange(3), 7: np.ones(3)}
+    pandas.testing.assert_frame_equal(frames.make_frame("pandas", mixed), pandas.DataFrame(mixed))
