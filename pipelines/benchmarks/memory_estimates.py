@@ -108,31 +108,28 @@ def draw_edges(case: Record, rows: int) -> tuple[pandas.DataFrame, int, dict[str
 
 def prepare(case: Record, rows: int, folder: str) -> tuple[Callable[[], Any], int, int]:
     """Return (function to measure, estimate with the number of vertices, estimate without)."""
-    frame, count, ends = draw_edges(case, rows)
+    source, count, ends = draw_edges(case, rows)
     options: dict[str, Any] = {"weight": "weight"} if case["weighted"] else {}
     run, build = case["run"], {"directed": case["directed"]} | options | ends
     if run == "build":
-        edges = read_columns(frame, *ends.values(), None, "first")
+        edges = read_columns(source, *ends.values(), None, "first")
         columns = build_memory.name_column_stats(edges.sources, edges.destinations)
         flags = {"directed": case["directed"], "weighted": case["weighted"], "columns": columns}
-        estimate = partial(build_memory.build_bytes, len(frame), **flags)
-        return partial(rg.Graph, frame, **build), estimate(count), estimate(2 * len(frame))
+        estimates = [build_memory.build_bytes(len(source), vertices, **flags)
+                     for vertices in (count, 2 * len(source))]  # fmt: skip
+        return partial(rg.Graph, source, **build), *estimates
     if case["from"] == "graph":
-        graph = rg.Graph(frame, **build)
-        needed = rg.estimate_memory(graph, run).needed
-        return partial(RUNS[run], graph), needed, needed
-    source: Any = frame
+        graph = rg.Graph(source, **build)
+        return partial(RUNS[run], graph), *[rg.estimate_memory(graph, run).needed] * 2
+    read = partial(lambda frame: frame, source)
     if case["from"] != "frame":
-        source = Path(folder) / f"edges.{case['from']}"
+        frame, source = source, Path(folder) / f"edges.{case['from']}"
         write_frame(frame, source)
-    estimate = partial(rg.estimate_memory, source, run, **build)
+        read = partial(rg.read_edges, source, **options)
+    known, unknown = (rg.estimate_memory(source, run, num_vertices=vertices, **build).needed
+                      for vertices in (count, None))  # fmt: skip
     build |= {"self_loops": "drop"} if run in memory.UNDIRECTED_ALGORITHMS else {}
-
-    def whole() -> Any:
-        edges = frame if source is frame else rg.read_edges(source, **options)
-        return RUNS[run](rg.Graph(edges, **build))
-
-    return whole, estimate(num_vertices=count).needed, estimate().needed
+    return (lambda: RUNS[run](rg.Graph(read(), **build))), known, unknown
 
 
 def measure(case: Record, rows: int) -> Record:
