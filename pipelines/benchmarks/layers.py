@@ -1,4 +1,4 @@
-"""Layered edge lists: builds, iterations, streamed from a store, and larger than memory.
+"""Layered edge lists: builds, streamed from a store, and larger than memory; WolfPath's claims.
 
     python pipelines/benchmarks/layers.py [--only build,flag,streamed,large] [--quick]
                                           [--graphs rmat18,NY] [--folder FOLDER] [--output FILE]

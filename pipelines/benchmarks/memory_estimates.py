@@ -3,16 +3,13 @@
     python pipelines/benchmarks/memory_estimates.py [--only bfs,build] [--quick] [--output FILE]
 
 The peak is that of the resident set (VmHWM in /proc) above its value before the call, after the
-same call on a small graph has loaded all compiled code. `peak_by_estimate` is the peak divided by
-the estimate with the number of vertices known; it should be at most 1 and near it.
-`peak_by_estimate_unknown` is the ratio to the estimate from the number of rows, and the range of
-integers, alone.
+same call on a small graph has loaded all compiled code. `peak_by_estimate` should be at most 1 and
+near it. Calls are builds, with the number of vertices known, and algorithms on a Graph.
 """
 
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
@@ -23,18 +20,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a sc
 
 import numpy as np
 import pandas
-import pyarrow
 
 import rapidsgraph as rg
-from pipelines.benchmarks import harness
-from pipelines.benchmarks import memory as peaks
+from pipelines.benchmarks import harness, memory
 from pipelines.benchmarks.harness import Session
 from pipelines.benchmarks.records import Record
-from rapidsgraph import memory
 from rapidsgraph.generate import arrays
 from rapidsgraph.graph import build_memory
 from rapidsgraph.graph.edge_columns import read_columns
-from rapidsgraph.io import write_frame
 
 ROWS, QUICK_ROWS, WARM_UP_ROWS = 2_000_000, 100_000, 40_000
 NAMES: dict[str, Callable[[np.ndarray], list[Any]]] = {  # columns of names by vertex ids
@@ -73,79 +66,52 @@ def name_by_text(ids: np.ndarray, template: str, dtype: str) -> pandas.Series:
 
 
 def cases() -> Iterator[Record]:
-    """Yield all cases: what is run on which input, kind of names, and shape of the graph."""
+    """Yield all cases: a build or a run, the kind of names, and the shape of the graph."""
     both, shapes = (True, False), list(SHAPES)
-    kinds = [("frame", "build", *each) for each in product(NAMES, both, both)]
-    for run in RUNS:
-        is_directed, weighted = run not in memory.UNDIRECTED_ALGORITHMS, run in WEIGHTED
-        for names, directed in product(("ids", "64-bit", "long text", "objects"), both):
-            kinds.append(("graph", run, names, directed, weighted))
-        kinds += [("frame", run, names, is_directed, False) for names in ("ids", "text")]
-        if weighted:
-            kinds += [("frame", run, names, False, True) for names in ("ids", "gaps", "text")]
-        for suffix, names in product(("parquet", "csv"), ("ids", "long text")):
-            if run in ("pagerank", "bfs", "sssp"):
-                kinds.append((suffix, run, names, True, run == "sssp"))
-    for number, (source, run, names, directed, weighted) in enumerate(kinds):
+    kinds = [("build", *each) for each in product(NAMES, both, both)]
+    kinds += [(run, names, directed, run in WEIGHTED) for run, names, directed
+              in product(RUNS, ("ids", "64-bit", "long text", "objects"), both)]  # fmt: skip
+    for number, (run, names, directed, weighted) in enumerate(kinds):
         shape = shapes[(number + number // 4) % 4]
-        yield {"from": source, "run": run, "names": names, "shape": shape, "directed": directed,
+        yield {"run": run, "names": names, "shape": shape, "directed": directed,
                "weighted": weighted}  # fmt: skip
 
 
-def draw_edges(case: Record, rows: int) -> tuple[pandas.DataFrame, int, dict[str, Any]]:
-    """Return the edges of a case, the number of vertices, and the columns of the ends."""
+def prepare(case: Record, rows: int) -> tuple[Callable[[], Any], int]:
+    """Return the function to measure and its estimate."""
     ends = np.stack(SHAPES[case["shape"]](rows))
-    used, ids = np.unique(ends, return_inverse=True)
-    columns, names = {}, {}
+    vertices, ids = np.unique(ends, return_inverse=True)
+    columns: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     for end, own in zip(("source", "destination"), ids.reshape(ends.shape), strict=True):
         values = NAMES[case["names"]](own)
         names[end] = [end, f"{end}_2"] if len(values) > 1 else end
         columns |= dict(zip([end, f"{end}_2"], values, strict=False))
     if case["weighted"]:
         columns["weight"] = np.random.default_rng(1).random(ends.shape[1])
-    return pandas.DataFrame(columns), used.size, names
-
-
-def prepare(case: Record, rows: int, folder: str) -> tuple[Callable[[], Any], int, int]:
-    """Return (function to measure, estimate with the number of vertices, estimate without)."""
-    source, count, ends = draw_edges(case, rows)
-    options: dict[str, Any] = {"weight": "weight"} if case["weighted"] else {}
-    run, build = case["run"], {"directed": case["directed"]} | options | ends
-    if run == "build":
-        edges = read_columns(source, *ends.values(), None, "first")
-        columns = build_memory.name_column_stats(edges.sources, edges.destinations)
-        flags = {"directed": case["directed"], "weighted": case["weighted"], "columns": columns}
-        estimates = [build_memory.build_bytes(len(source), vertices, **flags)
-                     for vertices in (count, 2 * len(source))]  # fmt: skip
-        return partial(rg.Graph, source, **build), *estimates
-    if case["from"] == "graph":
-        graph = rg.Graph(source, **build)
-        return partial(RUNS[run], graph), *[rg.estimate_memory(graph, run).needed] * 2
-    read = partial(lambda frame: frame, source)
-    if case["from"] != "frame":
-        frame, source = source, Path(folder) / f"edges.{case['from']}"
-        write_frame(frame, source)
-        read = partial(rg.read_edges, source, **options)
-    known, unknown = (rg.estimate_memory(source, run, num_vertices=vertices, **build).needed
-                      for vertices in (count, None))  # fmt: skip
-    build |= {"self_loops": "drop"} if run in memory.UNDIRECTED_ALGORITHMS else {}
-    return (lambda: RUNS[run](rg.Graph(read(), **build))), known, unknown
+    frame = pandas.DataFrame(columns)
+    options = names | {
+        "directed": case["directed"],
+        "weight": "weight" if case["weighted"] else None,
+    }
+    if case["run"] != "build":
+        graph = rg.Graph(frame, **options, multi_edges="first")
+        return partial(RUNS[case["run"]], graph), rg.estimate_memory(graph, case["run"]).needed
+    edges = read_columns(frame, *names.values(), None, "first")
+    stats = build_memory.name_column_stats(edges.sources, edges.destinations)
+    flags = {"directed": case["directed"], "weighted": case["weighted"], "columns": stats}
+    estimate = build_memory.build_bytes(len(frame), vertices.size, **flags)
+    return partial(rg.Graph, frame, **options, multi_edges="first"), estimate
 
 
 def measure(case: Record, rows: int) -> Record:
     """Return the record of one case."""
-    with tempfile.TemporaryDirectory() as folder:
-        prepare(case, WARM_UP_ROWS, folder)[0]()
-        run, known, unknown = prepare(case, rows, folder)
-        pyarrow.default_memory_pool().release_unused()
-        peak, _result = peaks.measure_peak(run)
-    figures = {
-        "peak_mb": round(peak / 1e6, 1), "estimate_mb": round(known / 1e6, 1),
-        "peak_by_estimate": round(peak / known, 3),
-        "peak_by_estimate_unknown": round(peak / unknown, 3),
-    }  # fmt: skip
-    is_bound = peak <= min(known, unknown)
-    return case | figures | {"check": "ok" if is_bound else "above the estimate"}
+    prepare(case, WARM_UP_ROWS)[0]()
+    run, estimate = prepare(case, rows)
+    peak, _result = memory.measure_peak(run)
+    figures = {"peak_mb": round(peak / 1e6, 1), "estimate_mb": round(estimate / 1e6, 1),
+               "peak_by_estimate": round(peak / estimate, 3)}  # fmt: skip
+    return case | figures | {"check": "ok" if peak <= estimate else "above the estimate"}
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
@@ -156,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
     for case in cases():
         if options.only is None or case["run"] in options.only:
             row: Record = {"table": "estimates"}
-            call = partial(peaks.call_in_process, measure, case, session.start["rows"])
+            call = partial(memory.call_in_process, measure, case, session.start["rows"])
             session.rows.append(row | case | (harness.try_call(row, call) or row))
             session.save()
     ratios = [row["peak_by_estimate"] for row in session.rows if "peak_by_estimate" in row]

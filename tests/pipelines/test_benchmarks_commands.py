@@ -142,9 +142,9 @@ def test_a_used_up_budget_stops_tasks():
 
 
 @pytest.mark.skipif(not memory.STATUS.exists(), reason="needs /proc")
-@pytest.mark.parametrize("source", ["frame", "graph", "parquet"])
-def test_estimates_beside_peaks(source):
-    case = next(case for case in memory_estimates.cases() if case["from"] == source)
+@pytest.mark.parametrize("run", ["build", "scan"])
+def test_estimates_beside_peaks(run):
+    case = next(case for case in memory_estimates.cases() if case["run"] == run)
     row = memory_estimates.measure(case, 50_000)
     assert row["peak_by_estimate"] == pytest.approx(row["peak_mb"] / row["estimate_mb"], abs=0.1)
     assert row["check"] in ("ok", "above the estimate")  # other tests share this process
