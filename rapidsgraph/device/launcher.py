@@ -32,6 +32,7 @@ from .arrays import Array, is_on_gpu
 MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
 STATIC_SHARED_BYTES = 4 * 1024  # of a block, at most
 DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
+MINIMAL = ("--minimal",)  # textures, CUDA's runtime and launches from kernels are left out
 C_TYPES = {  # by name of the dtype
     "bool": "bool",
     "int8": "signed char",
@@ -219,6 +220,15 @@ def _cuda_function(
     return function
 
 
+@functools.cache
+def _compiler_options() -> tuple[str, ...]:
+    """Return the options of NVRTC, which from 12.4 on can omit features that no kernel uses."""
+    import cupy
+
+    is_minimal = tuple(cupy.cuda.nvrtc.getVersion()) >= (12, 4)
+    return ("-std=c++17", *MINIMAL) if is_minimal else ("-std=c++17",)
+
+
 def _compile(stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool) -> Any:
     import cupy
 
@@ -228,7 +238,7 @@ def _compile(stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperat
     lines = [f"#define {name} {value}\n" for name, value in definitions.items()]
     module = cupy.RawModule(
         code="".join([*lines, source]),
-        options=("-std=c++17",),
+        options=_compiler_options(),
         enable_cooperative_groups=cooperative,
     )
     return module.get_function(entry)
