@@ -75,16 +75,18 @@ ALGORITHM_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "triangle_count": AlgorithmBytes(112, 30, 30),
 }
 # For layered edge lists, of which tiles are in memory: per vertex, and per neighbor in a tile; for
-# strong components per arc between nodes, of which two per vertex count as vertices.
+# strong components per arc between nodes.
 TILE_BYTES: dict[Algorithm, AlgorithmBytes] = {
     "clustering_coefficient": AlgorithmBytes(176, 20, 20),
-    "core_number": AlgorithmBytes(128, 16, 16),
+    "core_number": AlgorithmBytes(192, 16, 16),
     "label_propagation": AlgorithmBytes(80, 40, 40),
     "neighbor_similarity": AlgorithmBytes(112, 44, 44),
     "strong_components": AlgorithmBytes(208, 40, 40),
     "structural_similarity": AlgorithmBytes(112, 44, 44),
     "triangle_count": AlgorithmBytes(176, 20, 20),
 }
+# Neighbors or arcs per vertex that the bytes per vertex include, so that there are few passes.
+NEIGHBORS_PER_VERTEX: dict[Algorithm, int] = {"core_number": 4, "strong_components": 2}
 PAIR_BYTES = 64  # of a pair that is compared: ids, degrees, the count and the result
 # Algorithms of the undirected simple graph, in which an edge is two arcs.
 UNDIRECTED_ALGORITHMS = {

@@ -159,13 +159,13 @@ extern "C" __global__ void remove_vertices(long long num_removed, const int *rem
   next.flush(next.count);
 }
 
-// Lower the bounds of rows of a tile, which is in memory: a bound k becomes the largest number h up
+// Lower the bounds of rows whose lists are in memory: a bound k becomes the largest number h up
 // to k of neighbors with bounds of h or more. Bounds that no row lowers are the core numbers. Rows
 // whose neighbors have changed become active. The caller has made `rows` inactive; a GPU processes
-// each once, and a CPU also those between tile_start and tile_stop that become active.
-extern "C" __global__ void lower_bounds(long long num_rows, const int *rows, long long tile_start,
-                                        long long tile_stop, const long long *offsets,
-                                        const int *neighbors, int *cores, bool *is_active) {
+// each once, and a CPU also those that is_loaded marks and that become active.
+extern "C" __global__ void lower_bounds(long long num_rows, const int *rows, const bool *is_loaded,
+                                        const long long *offsets, const int *neighbors, int *cores,
+                                        bool *is_active) {
   const int lane = lane_id();
   for (long long item = warp_id(); item < num_rows; item += warp_count()) {
     const int row = rows[item], bound = cores[row];

@@ -79,16 +79,14 @@ def remove_vertices(num_removed, removed, level, offsets, neighbors, cores, queu
 
 
 @serial
-def lower_bounds(
-    num_rows, rows, tile_start, tile_stop, offsets, neighbors, cores, is_active
-):  # fmt: skip
-    capacity = tile_stop - tile_start + 1
+def lower_bounds(num_rows, rows, is_loaded, offsets, neighbors, cores, is_active):
+    capacity = len(cores) + 1
     queue = np.empty(capacity, np.int32)  # a ring: a row that is active is in it once
     head, size, largest = 0, num_rows, 0
     for index in range(num_rows):
         queue[np.uint64(index)] = rows[np.uint64(index)]
         is_active[np.uint64(rows[np.uint64(index)])] = True
-    for row in range(tile_start, tile_stop):
+    for row in range(len(cores)):
         largest = max(largest, offsets[np.uint64(row + 1)] - offsets[np.uint64(row)])
     counts = np.zeros(largest + 1, np.int64)  # of the neighbors of a row by bound
     while size:
@@ -112,6 +110,6 @@ def lower_bounds(
             neighbor = np.uint64(neighbors[np.uint64(arc)])
             if cores[neighbor] > level and not is_active[neighbor]:
                 is_active[neighbor] = True
-                if tile_start <= np.int64(neighbor) < tile_stop:
+                if is_loaded[neighbor]:
                     queue[np.uint64((head + size) % capacity)] = neighbor
                     size += 1

@@ -1,9 +1,9 @@
 // Read the neighbors of a range of vertices from the partitions of a layered edge list.
 //
 // Entries, each of which reads all sections: count_arcs counts the arcs from and to every vertex;
-// list_neighbors lists the neighbors of a tile, a range of vertices; link_arcs links the endpoints
-// of all arcs, for weak components; list_arcs lists the arcs of a contracted graph, for strong
-// components.
+// list_neighbors lists the neighbors of a tile, of vertices in a range; link_arcs links the
+// endpoints of all arcs, for weak components; list_arcs lists the arcs of a contracted graph, for
+// strong components.
 //
 // sections.cuh describes the parameters that all kernels share.
 //
@@ -37,7 +37,7 @@ extern "C" __global__ void count_arcs(long long start, long long stop, long long
 
 // List the neighbors of the vertices [tile_start, tile_stop), in any order: those of arcs from a
 // vertex v from out_neighbors[out_cursors[v - tile_start]] on, and if is_directed those of arcs to
-// it likewise in in_neighbors. Cursors advance.
+// it likewise in in_neighbors. Cursors advance; vertices with negative ones are left out.
 extern "C" __global__ void list_neighbors(long long start, long long stop, long long origin,
                                           const long long *table, const unsigned int *words,
                                           const unsigned long long *checksums, long long tile_start,
@@ -46,7 +46,10 @@ extern "C" __global__ void list_neighbors(long long start, long long stop, long 
                                           long long *in_cursors, int *in_neighbors) {
   sweep_edges<int>(
       start, stop, origin, 2, table, words, checksums,
-      [=](long long row) { return is_directed || (row >= tile_start && row < tile_stop); },
+      [=](long long row) {
+        return is_directed ||
+               (row >= tile_start && row < tile_stop && out_cursors[row - tile_start] >= 0);
+      },
       [](long long) { return 0; },
       [=](const Section &, const bool *is_edge, const unsigned *, long long first_row,
           const int *lanes, const int *, const int *neighbor) {
@@ -54,9 +57,10 @@ extern "C" __global__ void list_neighbors(long long start, long long stop, long 
         for (int k = 0; k < BATCH; k++) {
           if (!is_edge[k]) continue;
           const long long row = first_row + lanes[k];
-          if (row >= tile_start && row < tile_stop)
+          if (row >= tile_start && row < tile_stop && out_cursors[row - tile_start] >= 0)
             out_neighbors[atomicAdd((u64 *)&out_cursors[row - tile_start], 1ull)] = neighbor[k];
-          if (is_directed && neighbor[k] >= tile_start && neighbor[k] < tile_stop)
+          if (is_directed && neighbor[k] >= tile_start && neighbor[k] < tile_stop &&
+              in_cursors[neighbor[k] - tile_start] >= 0)
             in_neighbors[atomicAdd((u64 *)&in_cursors[neighbor[k] - tile_start], 1ull)] = (int)row;
         }
       });

@@ -83,19 +83,20 @@ def list_neighbors(
                         edge, position = row_stop, first + row
                         if edge_stop <= edge_start:
                             continue
-                        if tile_start <= position < tile_stop:
-                            index = add_at(
-                                out_cursors, np.uint64(position - tile_start),
-                                edge_stop - edge_start,
-                            )  # fmt: skip
+                        source = np.uint64(position - tile_start)
+                        if tile_start <= position < tile_stop and out_cursors[source] >= 0:
+                            index = add_at(out_cursors, source, edge_stop - edge_start)
                             for i in range(edge_start, edge_stop):
                                 neighbor = base + extract(words, neighbors, bits, i)
                                 out_neighbors[np.uint64(index + i - edge_start)] = neighbor
                         if is_directed:
                             for i in range(edge_start, edge_stop):
                                 neighbor = base + extract(words, neighbors, bits, i)
-                                if tile_start <= neighbor < tile_stop:
-                                    index = add_at(in_cursors, np.uint64(neighbor - tile_start), 1)
+                                destination = np.uint64(neighbor - tile_start)
+                                if not tile_start <= neighbor < tile_stop:
+                                    continue
+                                if in_cursors[destination] >= 0:
+                                    index = add_at(in_cursors, destination, 1)
                                     in_neighbors[np.uint64(index)] = position
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from .. import device
 from ..algorithms import strong_components as in_memory
-from ..algorithms.run_memory import TILE_BYTES
+from ..algorithms.run_memory import NEIGHBORS_PER_VERTEX, TILE_BYTES
 from ..device import Array, ArrayModule
 from ..graph.csr import Adjacency, from_coo, row_indices, transpose
 from ..kernels.constants import NO_VERTEX, WARP
@@ -44,7 +44,6 @@ from .streaming import (
 )
 from .sweeps import finish_run, launch_sweep, memory_requirement, to_vertex_order
 
-MIN_ARCS_PER_VERTEX = 2  # that memory holds beside those of the largest partition
 MIN_REMOVED = 1 / 16  # of the nodes; if a pass removes fewer, the others are colored
 
 
@@ -62,7 +61,7 @@ def find_strong_roots(storage: LayeredStorage, memory_limit: int | str | None) -
     if limit is None:
         remaining //= 2  # of the free memory, which others use, too
     num_more = min(remaining // per_arc, storage.num_edges)
-    capacity = MIN_ARCS_PER_VERTEX * storage.num_vertices + largest + num_more
+    capacity = NEIGHBORS_PER_VERTEX["strong_components"] * storage.num_vertices + largest + num_more
     capacity = min(capacity, storage.num_edges)
     stream = open_stream(storage, reserved + per_arc * (largest + num_more), limit, purpose)
     try:

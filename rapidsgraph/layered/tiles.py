@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import device, kernels
-from ..algorithms.run_memory import TILE_BYTES, Algorithm
+from ..algorithms.run_memory import NEIGHBORS_PER_VERTEX, TILE_BYTES, Algorithm
 from ..algorithms.triangles import merge_directions
 from ..device import Array
 from ..graph.csr import Adjacency, offsets_from_sizes, row_indices, sort_pairs
@@ -69,7 +69,9 @@ def open_tiles(
         tiles = Tiles(storage, stream)
         longest = int(tiles.degrees.max()) if storage.num_vertices else 0
         check_memory(storage, purpose, least + per_neighbor * longest, least + tile_bytes, limit)
-        tiles.split(tile_bytes // per_neighbor)
+        num_reserved = NEIGHBORS_PER_VERTEX.get(algorithm, 0) * storage.num_vertices
+        tiles.max_neighbors = tile_bytes // per_neighbor + num_reserved
+        tiles.split()
         yield tiles
         finish_run(storage, stream, tiles.passes)
     finally:
@@ -85,13 +87,15 @@ class Tiles:
         Number of arcs from and to each position, of an undirected list from it.
     bounds : list of int
         The positions of tile t are bounds[t] to bounds[t + 1].
+    max_neighbors : int
+        Number of neighbors that fit into memory; at least the longest list.
     passes : int
         Number of sweeps so far.
     """
 
     def __init__(self, storage: LayeredStorage, stream: PartitionStream) -> None:
         self.storage, self.stream = storage, stream
-        self.bounds, self.passes = [0], 0
+        self.bounds, self.max_neighbors, self.passes = [0], 0, 0
         xp, num_vertices = storage.xp, storage.num_vertices
         self._counts = [xp.zeros(num_vertices, xp.int64) for _ in range(1 + storage.directed)]
         for start, stop, origin, words in self._sweep(np.arange(len(storage.table))):
@@ -108,13 +112,13 @@ class Tiles:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    def split(self, max_neighbors: int) -> None:
-        """Set bounds so that no tile with several vertices has more neighbors than this."""
+    def split(self) -> None:
+        """Set bounds so that no tile with several vertices has more than `max_neighbors`."""
         num_vertices = self.storage.num_vertices
         totals = offsets_from_sizes(self.degrees)
         bounds = [0]
         while bounds[-1] < num_vertices:
-            target = int(totals[bounds[-1]]) + max_neighbors
+            target = int(totals[bounds[-1]]) + self.max_neighbors
             stop = int(self.storage.xp.searchsorted(totals, target, side="right")) - 1
             bounds.append(min(max(stop, bounds[-1] + 1), num_vertices))
         self.bounds = bounds
@@ -133,24 +137,18 @@ class Tiles:
         if self._loaded is not None and self._loaded[0] == tile:
             return self._loaded[1]
         self._loaded = None
-        storage, stream = self.storage, self.stream
-        xp, first, last = storage.xp, self.bounds[tile], self.bounds[tile + 1]
+        xp, first, last = self.storage.xp, self.bounds[tile], self.bounds[tile + 1]
         adjacencies, cursors = [], []
         for counts in self._counts:
-            offsets = xp.zeros(storage.num_vertices + 1, xp.int64)
+            offsets = xp.zeros(self.degrees.size + 1, xp.int64)
             xp.cumsum(counts[first:last], out=offsets[first + 1 : last + 1])
             offsets[last + 1 :] = offsets[last]
             neighbors = xp.empty(int(offsets[-1]), xp.int32)
             adjacencies.append(Adjacency(offsets, neighbors, xp.empty(0)))
             cursors.append(offsets[first:last].copy())
-        for start, stop, origin, words in self._sweep(self._find_partitions(first, last)):
-            launch_sweep(
-                storage, "layered_tiles", "list_neighbors", start, stop,
-                origin=origin, table=stream.table, words=words, checksums=stream.checksums,
-                tile_start=first, tile_stop=last, is_directed=storage.directed,
-                out_cursors=cursors[0], out_neighbors=adjacencies[0].neighbors,
-                in_cursors=cursors[-1], in_neighbors=adjacencies[-1].neighbors,
-            )  # fmt: skip
+        is_loaded = xp.zeros(self.degrees.size, bool)
+        is_loaded[first:last] = True
+        self._list_neighbors(self._find_partitions(is_loaded), first, adjacencies, cursors)
         self._loaded = tile, adjacencies
         return adjacencies
 
@@ -160,10 +158,44 @@ class Tiles:
         Self-loops are left out, and the order is any. With flags, neighbors are those of
         `merge_directions`; only directed lists have flags.
         """
-        xp, adjacencies = self.storage.xp, self.load(tile)
+        adjacencies = self.load(tile)
         self._loaded = None  # the lists are of no use once they are merged
+        return self._merge(adjacencies, self.bounds[tile], self.bounds[tile + 1], with_flags)
+
+    def load_rows(self, is_loaded: Array) -> Adjacency:
+        """Return what `load_simple` does for the positions that a mask selects."""
+        xp, num_vertices = self.storage.xp, self.storage.num_vertices
+        adjacencies, cursors = [], []
+        for counts in self._counts:
+            offsets = offsets_from_sizes(counts * is_loaded)
+            neighbors = xp.empty(int(offsets[-1]), xp.int32)
+            adjacencies.append(Adjacency(offsets, neighbors, xp.empty(0)))
+            cursors.append(xp.where(is_loaded, offsets[:-1], -1))
+        self._list_neighbors(self._find_partitions(is_loaded), 0, adjacencies, cursors)
+        cursors.clear()
+        return self._merge(adjacencies, 0, num_vertices, False)
+
+    def _list_neighbors(
+        self, partitions: np.ndarray, first: int, adjacencies: list[Adjacency], cursors: list[Array]
+    ) -> None:
+        """Fill in the neighbors of positions from `first` on that have a cursor of 0 or more."""
+        storage, stream = self.storage, self.stream
+        for start, stop, origin, words in self._sweep(partitions):
+            launch_sweep(
+                storage, "layered_tiles", "list_neighbors", start, stop,
+                origin=origin, table=stream.table, words=words, checksums=stream.checksums,
+                tile_start=first, tile_stop=first + cursors[0].size, is_directed=storage.directed,
+                out_cursors=cursors[0], out_neighbors=adjacencies[0].neighbors,
+                in_cursors=cursors[-1], in_neighbors=adjacencies[-1].neighbors,
+            )  # fmt: skip
+
+    def _merge(
+        self, adjacencies: list[Adjacency], start: int, stop: int, with_flags: bool
+    ) -> Adjacency:
+        """Return the neighbors of [start, stop) in either direction, each once."""
+        xp = self.storage.xp
         for each in adjacencies:
-            sort_lists(each, *self.bounds[tile : tile + 2])
+            sort_lists(each, start, stop)
         if not self.storage.directed:
             offsets = xp.zeros_like(adjacencies[0].offsets)
             adjacencies.append(Adjacency(offsets, xp.empty(0, xp.int32), xp.empty(0)))
@@ -173,17 +205,25 @@ class Tiles:
             neighbors &= np.int32(POSITION_BITS)
         return adjacency
 
-    def _find_partitions(self, first: int, last: int) -> np.ndarray:
-        """Return the partitions that may have arcs from or to the positions [first, last)."""
-        table = self.storage.table
-        start, rows = table[:, COLUMN["first"]], table[:, COLUMN["rows"]]
-        is_needed = (start < last) & (start + rows > first)
-        if self.storage.directed:
+    def _find_partitions(self, is_loaded: Array) -> np.ndarray:
+        """Return the partitions that may have arcs from or to the positions of a mask."""
+        storage, xp = self.storage, self.storage.xp
+        table, num_vertices = storage.table, storage.num_vertices
+        num_before = xp.zeros(num_vertices + 1, xp.int32)
+        xp.cumsum(is_loaded, out=num_before[1:])
+
+        def has_any(first: np.ndarray, count: np.ndarray) -> np.ndarray:
+            ends = xp.asarray(np.minimum([first, first + count], num_vertices))
+            start, stop = device.to_host(num_before[ends])
+            return stop > start
+
+        is_needed = has_any(table[:, COLUMN["first"]], table[:, COLUMN["rows"]])
+        if storage.directed:
             for direction in DIRECTIONS:
                 edges, base, bits = (
                     table[:, COLUMN[f"{direction}_{name}"]] for name in ("edges", "base", "bits")
                 )
-                is_needed |= (edges > 0) & (base < last) & (base + (1 << bits) > first)
+                is_needed |= (edges > 0) & has_any(base, 1 << bits)
         return np.flatnonzero(is_needed & (table[:, COLUMN["words"]] > 0))
 
     def _sweep(self, partitions: np.ndarray) -> Iterator[tuple[int, int, int, Array]]:
