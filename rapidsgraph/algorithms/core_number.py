@@ -12,7 +12,7 @@ from ..graph.local_graph import GraphLike
 from ..kernels.constants import COOPERATIVE_THREADS, CORE_COUNTERS, FRONTIER_CHUNK
 from .parameters import Parameters
 from .run_memory import check_run_memory
-from .similarity import neighborhoods, undirected_graph
+from .similarity import measure_degrees, neighborhoods, undirected_graph
 
 
 def core_number(graph: GraphLike, parameters: Parameters) -> Frame:
@@ -35,7 +35,7 @@ def find_core_numbers(adjacency: Adjacency) -> Array:
     """
     xp = device.array_module(adjacency.neighbors)
     num_vertices, num_arcs = adjacency.offsets.size - 1, adjacency.neighbors.size
-    cores = xp.diff(adjacency.offsets).astype(xp.int32)
+    cores = measure_degrees(adjacency)
     num_buffers, num_chunks = 1, 0
     if xp is not np:
         num_buffers, num_chunks = 2, 4 * (num_arcs // FRONTIER_CHUNK + 2)

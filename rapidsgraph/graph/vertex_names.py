@@ -130,6 +130,8 @@ class VertexNames:
         is_absent = device.mark_range(ids, high=0)
         if device.count_nonzero(is_absent):
             raise _not_found_error(columns, lookup_xp.flatnonzero(is_absent), parameter)
+        if xp is not lookup_xp and ids.size == 1:  # a launch takes less time than a copy
+            return device.full(1, int(ids[0]), np.int32, xp)
         return xp.asarray(ids.astype(np.int32, copy=False))
 
     def _look_up(self, columns: Sequence[Column], xp: ArrayModule, parameter: str) -> Array:
