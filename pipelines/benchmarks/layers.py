@@ -272,6 +272,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
             if task == "large":
                 large = partial(measure_large, LARGE[kind], session, options.folder or folder)
                 session.attempt(task, large)
+            if task not in measures:
+                session.notes += [f"{task} is not measured here"] * (task != "large")
                 continue
             for name in ("rmat9", "grid8"):  # compiles
                 harness.try_call({}, lambda: list(measures[task](load(name, session.xp))))  # noqa: B023
