@@ -35,7 +35,7 @@ from .launcher import (
     max_shared_bytes,
     parallel_region,
     resident_blocks,
-    select_entry,
+    select_entries,
     signatures,
 )
 from .operations import (
@@ -90,7 +90,7 @@ __all__ = [
     "put",
     "resident_blocks",
     "select",
-    "select_entry",
+    "select_entries",
     "signatures",
     "synchronize",
     "take",

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from rapidsgraph import device
-from rapidsgraph.device.launcher import MINIMAL
+from rapidsgraph.device.launcher import GROUPS, MINIMAL
 from rapidsgraph.kernels import constants
 
 STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
@@ -218,12 +218,32 @@ def test_cuda_twin_compiles_with_optimization(stem):
 @pytest.mark.parametrize("stem", STEMS)
 def test_an_entry_is_compiled_alone(stem):
     for entry in device.signatures(stem):
-        source = device.select_entry(device.cuda_source(stem), entry)
+        source = device.select_entries(device.cuda_source(stem), entry)
         assert device.ENTRY_POINT.findall(source)[0][0] == entry
         assert len(device.ENTRY_POINT.findall(source)) == 1
         options = f"--gpu-architecture={DEFAULT}", FAST, *MINIMAL
         accepted, log = compile_cuda(source, *options, *device.constant_macros(source))
         assert accepted, f"{stem}.{entry}:\n{log}"
+
+
+@pytest.mark.parametrize("stem", sorted(GROUPS))
+def test_groups_of_entries_have_no_element_types(stem):
+    signatures = device.signatures(stem)
+    entries = [entry for group in GROUPS[stem] for entry in group]
+    assert len(set(entries)) == len(entries)
+    for entry in entries:
+        assert not any(c_type.endswith("_t*") for c_type, _ in signatures[entry]), entry
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stem", sorted(GROUPS))
+def test_groups_of_entries_are_compiled_together(stem):
+    for group in GROUPS[stem]:
+        source = device.select_entries(device.cuda_source(stem), *group)
+        assert {name for name, _ in device.ENTRY_POINT.findall(source)} == set(group)
+        options = f"--gpu-architecture={DEFAULT}", FAST, *MINIMAL
+        accepted, log = compile_cuda(source, *options, *device.constant_macros(source))
+        assert accepted, log
 
 
 def check_compilation(stem, combinations, *options):
