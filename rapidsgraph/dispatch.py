@@ -24,13 +24,14 @@ from .algorithms import neighbor_similarity as _neighbor_similarity
 from .algorithms import pagerank as _pagerank
 from .algorithms import scan as _scan
 from .algorithms.parameters import FRAME_OPTIONS, Parameters
-from .algorithms.run_memory import Algorithm, MemoryEstimate
+from .algorithms.run_memory import Algorithm, MemoryEstimate, estimate_layered_memory
 from .distributed import components as distributed_components
 from .distributed import core_number as distributed_core_number
 from .distributed import derived_graph as distributed_derived
 from .distributed import edges as distributed_edges
 from .distributed import label_propagation as distributed_label_propagation
 from .distributed import layered as distributed_layered
+from .distributed import layered_tiles as distributed_tiles
 from .distributed import neighbor_similarity as distributed_similarity
 from .distributed import pagerank as distributed_pagerank
 from .distributed import scan as distributed_scan
@@ -128,18 +129,21 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LocalGraph: components.connected_components,
         LayeredStorage: layered_components.connected_components,
         DistributedGraph: distributed_components.connected_components,
+        DistributedLayeredStorage: distributed_tiles.connected_components,
         FrameGraph: relational_components.connected_components,
     },
     "core_number": {
         LocalGraph: _core_number.core_number,
         LayeredStorage: layered_core_number.core_number,
         DistributedGraph: distributed_core_number.core_number,
+        DistributedLayeredStorage: distributed_tiles.core_number,
         FrameGraph: relational_core_number.core_number,
     },
     "label_propagation": {
         LocalGraph: _label_propagation.label_propagation,
         LayeredStorage: layered_label_propagation.label_propagation,
         DistributedGraph: distributed_label_propagation.label_propagation,
+        DistributedLayeredStorage: distributed_tiles.label_propagation,
         FrameGraph: relational_label_propagation.label_propagation,
     },
     "structural_similarity": {
@@ -163,12 +167,14 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LocalGraph: triangles.triangle_count,
         LayeredStorage: layered_triangles.triangle_count,
         DistributedGraph: distributed_triangles.triangle_count,
+        DistributedLayeredStorage: distributed_tiles.triangle_count,
         FrameGraph: relational_triangles.triangle_count,
     },
     "clustering_coefficient": {
         LocalGraph: triangles.clustering_coefficient,
         LayeredStorage: layered_triangles.clustering_coefficient,
         DistributedGraph: distributed_triangles.clustering_coefficient,
+        DistributedLayeredStorage: distributed_tiles.clustering_coefficient,
         FrameGraph: relational_triangles.clustering_coefficient,
     },
 }
@@ -292,7 +298,8 @@ def estimate_memory(
             parameter="graph_or_path",
         )
     if isinstance(graph_or_path, LayeredStorage):
-        estimate = memory.estimate_layered_memory(graph_or_path, algorithm)
+        memory.check_algorithm(algorithm)
+        estimate = estimate_layered_memory(graph_or_path, algorithm)
         name = "connected_components" if algorithm == "strong_components" else algorithm
         if LayeredStorage not in IMPLEMENTATIONS.get(name, {}):
             raise _unsupported_error(algorithm, LayeredStorage)

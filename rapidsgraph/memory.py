@@ -18,15 +18,12 @@ from . import frames
 from .algorithms.parameters import FRAME_OPTIONS
 from .algorithms.run_memory import (
     ALGORITHM_BYTES,
-    PAIR_BYTES,
-    TILE_BYTES,
     UNDIRECTED_ALGORITHMS,
     Algorithm,
     GraphStats,
     MemoryEstimate,
     estimate_graph_memory,
     gpu_run_bytes,
-    max_undirected_edges,
     run_bytes,
 )
 from .errors import GraphError, format_value
@@ -261,31 +258,6 @@ def _build_and_run_bytes(
     )
     graph = (4 + weight_bytes) * num_arcs + 8 * num_vertices + names
     return max(build, int(RUN_MARGIN * graph) + run_bytes(algorithm, stats, memberships))
-
-
-def estimate_layered_memory(layered: Any, algorithm: Algorithm) -> MemoryEstimate:
-    """Estimate the peak memory of an algorithm on a layered edge list; see `estimate_memory`."""
-    check_algorithm(algorithm)
-    tiles = longest_list = 0
-    if algorithm == "strong_components" and not layered.directed:  # which are the weak ones
-        algorithm = "connected_components"
-    if algorithm == "strong_components":
-        per_vertex, per_arc, _ = TILE_BYTES[algorithm]
-        tiles = layered.num_edges * per_arc
-        longest_list = layered.max_partition_edges * per_arc
-    elif algorithm in TILE_BYTES:
-        per_vertex, per_neighbor, _ = TILE_BYTES[algorithm]
-        num_lists = 2 if layered.directed else 1
-        tiles = num_lists * layered.num_edges * per_neighbor
-        # A list is in one tile; parallel edges, of which a list may have more, are rare.
-        longest_list = min(tiles, num_lists * layered.num_vertices * per_neighbor)
-    else:
-        per_vertex = ALGORITHM_BYTES[algorithm].per_vertex
-    vertices = layered.num_vertices * per_vertex
-    if algorithm in ("neighbor_similarity", "structural_similarity"):
-        vertices += PAIR_BYTES * max_undirected_edges(layered)  # the result
-    streamed = vertices + longest_list + min(2 * layered.largest_partition, layered.nbytes)
-    return MemoryEstimate(vertices + tiles + layered.nbytes, streamed)
 
 
 def _frame_stats(

@@ -290,6 +290,30 @@ def estimate_graph_memory(
     return MemoryEstimate(run_bytes(algorithm, stats, memberships), streamed)
 
 
+def estimate_layered_memory(layered: Any, algorithm: Algorithm) -> MemoryEstimate:
+    """Estimate the peak memory of an algorithm on a layered edge list; see `estimate_memory`."""
+    tiles = longest_list = 0
+    if algorithm == "strong_components" and not layered.directed:  # which are the weak ones
+        algorithm = "connected_components"
+    if algorithm == "strong_components":
+        per_vertex, per_arc, _ = TILE_BYTES[algorithm]
+        tiles = layered.num_edges * per_arc
+        longest_list = layered.max_partition_edges * per_arc
+    elif algorithm in TILE_BYTES:
+        per_vertex, per_neighbor, _ = TILE_BYTES[algorithm]
+        num_lists = 2 if layered.directed else 1
+        tiles = num_lists * layered.num_edges * per_neighbor
+        # A list is in one tile; parallel edges, of which a list may have more, are rare.
+        longest_list = min(tiles, num_lists * layered.num_vertices * per_neighbor)
+    else:
+        per_vertex = ALGORITHM_BYTES[algorithm].per_vertex
+    vertices = layered.num_vertices * per_vertex
+    if algorithm in ("neighbor_similarity", "structural_similarity"):
+        vertices += PAIR_BYTES * max_undirected_edges(layered)  # the result
+    streamed = vertices + longest_list + min(2 * layered.largest_partition, layered.nbytes)
+    return MemoryEstimate(vertices + tiles + layered.nbytes, streamed)
+
+
 def check_run_memory(
     graph: LocalGraph, algorithm: Algorithm, operation: str, *, memberships: bool = False
 ) -> None:

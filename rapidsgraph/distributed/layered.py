@@ -26,7 +26,7 @@ from ..algorithms import traversal
 from ..algorithms.pagerank import PageRankProblem
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..algorithms.parameters import PageRankParameters, PathParameters, SearchParameters
-from ..algorithms.run_memory import Algorithm
+from ..algorithms.run_memory import Algorithm, estimate_layered_memory
 from ..algorithms.shortest_path import resolve_targets
 from ..device.arrays import Array
 from ..frames import Frame, Vertices, compute_if_dask
@@ -149,7 +149,7 @@ def _find_parents(
     if as_float:
         distances = traversal.float_distances(result.distances)
     columns = {"distance": distances}
-    return _finish(communicator, storage, columns, result.predecessors, (stats, None))
+    return finish_vertices(communicator, storage, columns, result.predecessors, (stats, None))
 
 
 def _find_paths(
@@ -200,7 +200,7 @@ def _find_distances(
         communicator, report, storage, memory_limit, cutoff, predecessors
     )
     columns = {"distance": result.distances}
-    return _finish(communicator, storage, columns, result.predecessors, (stats, None))
+    return finish_vertices(communicator, storage, columns, result.predecessors, (stats, None))
 
 
 def _find_weighted_paths(
@@ -323,7 +323,7 @@ def _compute_pagerank(
     values = sweeps.to_vertex_order(storage, values).astype(parameters.value_type)
     columns = {"pagerank": values}
     empty, info = storage.xp.empty(0, np.int32), (stats, (iterations, residual))
-    return _finish(communicator, storage, columns, empty, info)
+    return finish_vertices(communicator, storage, columns, empty, info)
 
 
 def _create_sweep(
@@ -350,7 +350,7 @@ def _create_sweep(
     return sweep
 
 
-def _finish(
+def finish_vertices(
     communicator: Communicator,
     storage: LayeredStorage,
     columns: dict[str, Any],
@@ -382,22 +382,29 @@ def _finish(
 def _open_stream(
     storage: LayeredStorage, algorithm: Algorithm, memory_limit: int | None
 ) -> AbstractContextManager[PartitionStream]:
-    """Return the partition stream of an algorithm as a context manager.
+    """Return the partition stream of an algorithm as a context manager."""
+    title = TITLES[algorithm]
+    memory_limit = choose_limit(storage, algorithm, memory_limit)
+    return sweeps.algorithm_stream(
+        storage, algorithm, title, memory_limit, is_repeated=algorithm != "bfs"
+    )
+
+
+def choose_limit(
+    storage: LayeredStorage, algorithm: Algorithm, memory_limit: int | None
+) -> int | None:
+    """Return the memory limit of a rank.
 
     Without a limit, half of the worker's own limit applies on a CPU: pages of a mapped file count
     as memory of the worker, which Dask ends if it uses too much.
     """
     worker_limit = getattr(getattr(find_worker(), "memory_manager", None), "memory_limit", None)
-    title = TITLES[algorithm]
     if memory_limit is None and storage.xp is np and worker_limit:
-        _, reserved, _ = sweeps.memory_requirement(storage, algorithm, title, None)
-        minimum = reserved + min(2 * storage.largest_partition, storage.nbytes)
+        minimum = estimate_layered_memory(storage, algorithm).streamed
         free = device.free_memory(np)
         if free >= minimum:
             memory_limit = max(min(worker_limit // 2, free), minimum)
-    return sweeps.algorithm_stream(
-        storage, algorithm, title, memory_limit, is_repeated=algorithm != "bfs"
-    )
+    return memory_limit
 
 
 def _finish_stream(stream: PartitionStream, passes: int) -> StreamStats:

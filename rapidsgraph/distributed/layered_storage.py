@@ -27,14 +27,19 @@ from .communicator import Communicator
 from .executor import get_executor, release_on_error
 from .storage import DistributedStorage
 
-TITLES = {"bfs": "BFS", "sssp": "SSSP", "pagerank": "PageRank"}
+TITLES = {
+    "bfs": "BFS", "sssp": "SSSP", "pagerank": "PageRank", "connected_components": "components",
+    "strong_components": "strong components", "core_number": "core numbers",
+    "label_propagation": "label propagation", "triangle_count": "triangles",
+    "clustering_coefficient": "clustering coefficients",
+}  # fmt: skip
 STORES = "stores"  # key of the tasks that have opened the store
 
 
 class DistributedLayeredStorage(DistributedStorage):
     """The state of a `LayeredEdgeList` whose partitions are distributed over Dask workers.
 
-    `bfs`, `sssp` and `pagerank` return Dask frames with a partition per worker.
+    Algorithms return Dask frames with a partition per worker.
 
     Attributes
     ----------
@@ -77,7 +82,7 @@ class DistributedLayeredStorage(DistributedStorage):
         algorithm: str,
         function: Callable[..., Any],
         used: Any,
-        words: str,
+        words: str | None,
         *arguments: Any,
         memory_limit: Any,
         progress: Progress,
@@ -87,14 +92,16 @@ class DistributedLayeredStorage(DistributedStorage):
 
         Parameters
         ----------
-        algorithm : {"bfs", "sssp", "pagerank"}
+        algorithm : str
+            A key of `TITLES`.
         function : callable
             Returns what `finish_frame` does, with the info (StreamStats, anything); its storage
             has the partitions of the rank only.
         used : index array or slice
             The partitions that ranks read.
-        words : str
-            Column of the partition table with the cost of a partition.
+        words : str or None
+            Column of the partition table with the cost of a partition; None for the same, all
+            partitions on every rank.
         total : int, optional
             Of the progress that rank 0 reports.
 
@@ -107,9 +114,11 @@ class DistributedLayeredStorage(DistributedStorage):
         limit = None if memory_limit is None else parse_bytes(memory_limit, "memory_limit")
         self.last_run = StreamStats(0, 0, 0)
         table = self.local.table
-        costs = np.zeros(len(table), np.int64)
-        costs[used] = table[used, COLUMN[words]]
-        ranges = balance_partitions(costs, self.num_partitions)
+        ranges = [(0, len(table))] * self.num_partitions
+        if words is not None:
+            costs = np.zeros(len(table), np.int64)
+            costs[used] = table[used, COLUMN[words]]
+            ranges = balance_partitions(costs, self.num_partitions)
         with reporter(progress, TITLES[algorithm], total) as report:
             frame, infos = self.run_for_frame(
                 _run_on_slice, self._partitions[STORES], ranges, function, limit, *arguments,

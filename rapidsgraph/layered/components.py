@@ -24,14 +24,20 @@ def connected_components(storage: LayeredStorage, parameters: ComponentParameter
     return storage.labeling.vertex_frame({"component": number_components(roots)})
 
 
-def find_roots(storage: LayeredStorage, memory_limit: int | str | None) -> Array:
-    """Return the smallest vertex of every vertex's component, by vertex id: int32."""
+def find_roots(
+    storage: LayeredStorage, memory_limit: int | str | None, partitions: range | None = None
+) -> Array:
+    """Return the smallest vertex of every vertex's component, by vertex id: int32.
+
+    The edges are those of some `partitions`, by default of all.
+    """
+    partitions = range(len(storage.table)) if partitions is None else partitions
     xp, num_vertices = storage.xp, storage.num_vertices
     parents = xp.arange(num_vertices, dtype=xp.int32)
     with algorithm_stream(
         storage, "connected_components", "components", memory_limit, is_repeated=False
     ) as stream:
-        for start, stop, origin, words in stream.sweep(range(len(storage.table))):
+        for start, stop, origin, words in stream.sweep(partitions):
             launch_sweep(
                 storage, "layered_tiles", "link_arcs", start, stop,
                 origin=origin, table=stream.table, words=words, checksums=stream.checksums,

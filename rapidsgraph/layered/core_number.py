@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import device
@@ -36,16 +37,33 @@ def core_number(storage: LayeredStorage, parameters: Parameters) -> Frame:
     return storage.labeling.vertex_frame({"core": to_vertex_order(storage, cores)})
 
 
-def find_core_numbers(tiles: Tiles) -> Array:
-    """Return the core number of every position: int32."""
+def find_core_numbers(
+    tiles: Tiles, exchange: Callable[[Array, Array], tuple[Array, Array]] | None = None
+) -> Array:
+    """Return the core number of every position: int32.
+
+    ``exchange(cores, is_active)`` returns the lowest bounds of all ranks, and the rows that one of
+    them marks. Each rank lowers the bounds of its own rows until none of them is active.
+    """
     xp = tiles.storage.xp
-    if len(tiles) == 1:
+    if exchange is None and len(tiles) == 1:
         return in_memory.find_core_numbers(tiles.load_simple(0))
     cores = xp.minimum(tiles.degrees, NO_VERTEX).astype(xp.int32)
-    is_active, start = cores > 0, 0
+    is_active, is_own = cores > 0, xp.zeros(cores.size, bool)
+    is_own[tiles.own_positions] = True
+    degrees = tiles.degrees * is_own
     while device.count_nonzero(is_active):
-        is_loaded, start = select_rows(tiles.degrees, is_active, start, tiles.max_neighbors)
-        _lower_bounds(tiles.load_rows(is_loaded), is_loaded, cores, is_active)
+        is_marked, start = xp.zeros_like(is_active), 0  # of other ranks
+        is_active &= is_own
+        while device.count_nonzero(is_active):
+            is_loaded, start = select_rows(degrees, is_active, start, tiles.max_neighbors)
+            is_loaded &= is_own
+            _lower_bounds(tiles.load_rows(is_loaded), is_loaded, cores, is_active)
+            is_marked |= is_active & ~is_own
+            is_active &= is_own
+        if exchange is None:
+            break
+        cores, is_active = exchange(cores, is_marked)
     return cores
 
 

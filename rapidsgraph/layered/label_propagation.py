@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..algorithms.label_propagation import LabelOrder, LabelRows, label_columns
 from ..algorithms.parameters import LabelParameters
 from ..device import Array, count_nonzero
@@ -24,19 +26,26 @@ def label_propagation(storage: LayeredStorage, parameters: LabelParameters) -> F
     return labeling.vertex_frame(label_columns(labeling, labels))
 
 
-def propagate_labels(tiles: Tiles, parameters: LabelParameters) -> Array:
-    """Return the label of every position, which is a vertex id: int32."""
+def propagate_labels(
+    tiles: Tiles, parameters: LabelParameters, exchange: Callable[[Array], Array] | None = None
+) -> Array:
+    """Return the label of every position, which is a vertex id: int32.
+
+    ``exchange(labels)`` returns the labels of the positions of all ranks from those of each.
+    """
     labels, seed, rows = tiles.storage.order.copy(), parameters.seed, None
     for iteration in range(parameters.iterations):
         if seed is not None:
             order = LabelOrder(seed, iteration)
             labels = order.apply(labels)
         new_labels = labels.copy()
-        for tile in range(len(tiles)):
-            if rows is None or len(tiles) > 1:
+        for tile in tiles.own:
+            if rows is None or len(tiles.own) > 1:
                 rows = None  # frees the last tile before the next one is loaded
                 rows = LabelRows(tiles.load(tile), *tiles.bounds[tile : tile + 2])
             rows.propagate(labels, new_labels)
+        if exchange is not None:
+            new_labels = exchange(new_labels[tiles.own_positions])
         if seed is not None:
             labels = order.invert(new_labels)
             continue

@@ -20,7 +20,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -49,6 +50,16 @@ MIN_REMOVED = 1 / 16  # of the nodes; if a pass removes fewer, the others are co
 
 def find_strong_roots(storage: LayeredStorage, memory_limit: int | str | None) -> Array:
     """Return the smallest vertex of every vertex's strong component, by vertex id: int32."""
+    with open_condensation(storage, memory_limit) as condensation:
+        condensation.complete()
+    return condensation.find_roots()
+
+
+@contextlib.contextmanager
+def open_condensation(
+    storage: LayeredStorage, memory_limit: int | str | None
+) -> Iterator[Condensation]:
+    """Yield the condensation of a list; at the end, record the statistics of the run."""
     purpose, reserved, limit = memory_requirement(
         storage, "strong_components", "strong components", memory_limit
     )
@@ -66,11 +77,10 @@ def find_strong_roots(storage: LayeredStorage, memory_limit: int | str | None) -
     stream = open_stream(storage, reserved + per_arc * (largest + num_more), limit, purpose)
     try:
         condensation = Condensation(storage, stream, capacity)
-        condensation.complete()
+        yield condensation
         finish_run(storage, stream, condensation.passes)
     finally:
         stream.close()
-    return condensation.find_roots()
 
 
 @dataclass
@@ -141,10 +151,14 @@ class Condensation:
         xp.minimum.at(smallest, nodes, xp.arange(nodes.size, dtype=xp.int32))
         return smallest[nodes]
 
-    def contract(self) -> bool:
-        """Contract components in one pass; return whether all arcs between nodes were known."""
+    def contract(self, partitions: range | None = None) -> bool:
+        """Contract components in one pass; return whether all arcs between nodes were known.
+
+        The arcs are those of some `partitions`, by default of all; those between nodes stay.
+        """
+        partitions = range(len(self.storage.table)) if partitions is None else partitions
         is_complete = True
-        for _, is_last in self._batches(range(len(self.storage.table))):
+        for _, is_last in self._batches(partitions):
             self.contract_batch()
             if not is_last and self._size + self._max_run > self._sources.size:
                 self._size, is_complete = 0, False
@@ -165,6 +179,48 @@ class Condensation:
         self._size = device.count_nonzero(is_between)
         self._sources[: self._size] = sources[is_between]
         self._destinations[: self._size] = destinations[is_between]
+
+    def contract_ranks(
+        self,
+        is_complete: bool,
+        join: Callable[[Array], None],
+        gather: Callable[[int, Array, Array], tuple[Array, Array] | None],
+    ) -> bool:
+        """Contract the components of several ranks; return whether these are all.
+
+        Parameters
+        ----------
+        is_complete : bool
+            Whether all arcs of this rank between nodes are in memory. No node is a whole component
+            so far.
+        join : callable
+            ``join(parents)`` makes the smallest position of the nodes of all ranks the parent of
+            each.
+        gather : callable
+            ``gather(capacity, sources, destinations)`` returns the arcs of all ranks, or None if
+            these are more than the capacity of a rank.
+        """
+        xp, num_vertices = self.storage.xp, self.storage.num_vertices
+        first = xp.full(self.num_nodes, NO_VERTEX, xp.int32)  # position of each node
+        positions = xp.arange(num_vertices, dtype=xp.int32)
+        xp.minimum.at(first, self.nodes, positions)
+        sources, destinations = (
+            first[arcs[: self._size]] for arcs in (self._sources, self._destinations)
+        )
+        parents = first[self.nodes]
+        join(parents)
+        self.num_active = self.num_nodes = num_vertices
+        self.nodes = positions
+        new_nodes = self._renumber(parents, xp.zeros(num_vertices, bool))
+        capacity = self._sources.size if is_complete else -1
+        arcs = gather(capacity, new_nodes[sources], new_nodes[destinations])
+        del sources, destinations
+        if arcs is None:
+            return False
+        self._size = arcs[0].size
+        self._sources[: self._size], self._destinations[: self._size] = arcs
+        self.contract_batch()
+        return True
 
     def remove(self) -> int:
         """Remove nodes without active arcs in one direction in one pass; return their number.

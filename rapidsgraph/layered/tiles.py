@@ -41,10 +41,13 @@ def open_tiles(
     title: str,
     memory_limit: int | str | None,
     result_bytes: int = 0,
+    rank: int = 0,
+    size: int = 1,
 ) -> Iterator[Tiles]:
     """Yield the tiles of an algorithm; at the end, record the statistics of the run.
 
-    `result_bytes` are those of results that are not by vertex.
+    `result_bytes` are those of results that are not by vertex. If several ranks open the tiles,
+    each has tiles of its own.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def open_tiles(
         check_memory(storage, purpose, least + per_neighbor * longest, least + tile_bytes, limit)
         num_reserved = NEIGHBORS_PER_VERTEX.get(algorithm, 0) * storage.num_vertices
         tiles.max_neighbors = tile_bytes // per_neighbor + num_reserved
-        tiles.split()
+        tiles.split(rank, size)
         yield tiles
         finish_run(storage, stream, tiles.passes)
     finally:
@@ -87,6 +90,8 @@ class Tiles:
         Number of arcs from and to each position, of an undirected list from it.
     bounds : list of int
         The positions of tile t are bounds[t] to bounds[t + 1].
+    own : range
+        The tiles of this rank, which are all tiles of a single one.
     max_neighbors : int
         Number of neighbors that fit into memory; at least the longest list.
     passes : int
@@ -95,7 +100,7 @@ class Tiles:
 
     def __init__(self, storage: LayeredStorage, stream: PartitionStream) -> None:
         self.storage, self.stream = storage, stream
-        self.bounds, self.max_neighbors, self.passes = [0], 0, 0
+        self.bounds, self.own, self.max_neighbors, self.passes = [0], range(0), 0, 0
         xp, num_vertices = storage.xp, storage.num_vertices
         self._counts = [xp.zeros(num_vertices, xp.int64) for _ in range(1 + storage.directed)]
         for start, stop, origin, words in self._sweep(np.arange(len(storage.table))):
@@ -112,16 +117,28 @@ class Tiles:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    def split(self) -> None:
-        """Set bounds so that no tile with several vertices has more than `max_neighbors`."""
-        num_vertices = self.storage.num_vertices
+    @property
+    def own_positions(self) -> slice:
+        """The positions of this rank; those of all ranks follow one another."""
+        return slice(self.bounds[self.own.start], self.bounds[self.own.stop])
+
+    def split(self, rank: int, size: int) -> None:
+        """Set bounds so that no tile with several vertices has more than `max_neighbors`.
+
+        Each rank has about as many neighbors as any other one.
+        """
+        xp, num_vertices = self.storage.xp, self.storage.num_vertices
         totals = offsets_from_sizes(self.degrees)
-        bounds = [0]
-        while bounds[-1] < num_vertices:
-            target = int(totals[bounds[-1]]) + self.max_neighbors
-            stop = int(self.storage.xp.searchsorted(totals, target, side="right")) - 1
-            bounds.append(min(max(stop, bounds[-1] + 1), num_vertices))
-        self.bounds = bounds
+        shares = [int(totals[-1]) * each // size for each in range(1, size)]
+        limits = [0, *(int(xp.searchsorted(totals[1:], share)) for share in shares), num_vertices]
+        bounds, starts = [0], [0]
+        for limit in limits[1:]:
+            while bounds[-1] < limit:
+                target = int(totals[bounds[-1]]) + self.max_neighbors
+                stop = int(xp.searchsorted(totals, target, side="right")) - 1
+                bounds.append(min(max(stop, bounds[-1] + 1), limit))
+            starts.append(len(bounds) - 1)
+        self.bounds, self.own = bounds, range(starts[rank], starts[rank + 1])
 
     def find(self, first: int, last: int) -> range:
         """Return the tiles of the positions from `first` to `last`."""

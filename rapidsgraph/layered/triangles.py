@@ -53,10 +53,11 @@ def clustering_coefficient(storage: LayeredStorage, parameters: Parameters) -> F
 def count_by_vertex(tiles: Tiles, *, has_flags: bool) -> tuple[Array, Array]:
     """Return the number of triangles and of distinct neighbors of every position: int64.
 
-    With flags, a triangle counts the arcs between the other two vertices.
+    With flags, a triangle counts the arcs between the other two vertices. The numbers of all ranks
+    add up to those of the graph.
     """
     xp = tiles.storage.xp
-    if len(tiles) == 1:
+    if len(tiles) == len(tiles.own) == 1:
         adjacency = tiles.load_simple(0, with_flags=has_flags)
         if not has_flags:
             sort_lists(adjacency, 0, tiles.storage.num_vertices)
@@ -65,7 +66,7 @@ def count_by_vertex(tiles: Tiles, *, has_flags: bool) -> tuple[Array, Array]:
     ranks, max_degrees = rank_by_degree(tiles.degrees)  # parallel and opposite arcs count each
     counts, degrees = xp.zeros_like(tiles.degrees), xp.zeros_like(tiles.degrees)
     other = None
-    for index in range(len(tiles)):
+    for index in tiles.own:
         tile, other = other, None  # the last one that was loaded, if it is the next one
         if tile is None or tile.index != index:
             tile = None

@@ -164,8 +164,8 @@ def test_operations_that_a_list_on_a_cluster_does_not_support(client, saved, tmp
     for call in (layers.edges, lambda: layers.save(tmp_path / "copy")):
         with pytest.raises(rg.GraphError, match="does not support layered edge lists on a cluster"):
             call()
-    with pytest.raises(rg.GraphError, match="connected_components does not support layered edge"):
-        rg.connected_components(layers)
+    with pytest.raises(rg.GraphError, match="scan does not support layered edge"):
+        rg.scan(layers)
     with pytest.raises(rg.GraphError, match="a layered edge list on a cluster is not collected"):
         in_memory(layers)
 

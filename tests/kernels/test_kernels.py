@@ -181,7 +181,8 @@ def test_constants_have_one_definition():
 @pytest.mark.parametrize("stem", STEMS)
 def test_constants_reach_the_cuda_twin(stem):
     source = device.cuda_source(stem)
-    used = {name: value for name, value in constants.macros().items() if name in source}
+    words, macros = {*re.findall(r"\w+", source)}, constants.macros()
+    used = {name: value for name, value in macros.items() if name in words}
     checks = "".join(f'static_assert({name} == {value}, "");\n' for name, value in used.items())
     macros = device.constant_macros(source)
     accepted, log = compile_cuda(f"{source}\n{checks}", UNOPTIMIZED, *macros)

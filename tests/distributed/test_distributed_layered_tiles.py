@@ -1,0 +1,104 @@
+"""Algorithms that every rank of a cluster runs on its own tiles or partitions of a layered list."""
+
+import numpy as np
+import pandas
+import pytest
+from conftest import random_edges
+from test_distributed_layered import client_of, computed, opened, stored
+from test_layered_strong import DAG, grid_edges
+
+import rapidsgraph as rg
+from rapidsgraph.dispatch import storage_of
+from rapidsgraph.layered import LayeredEdgeList
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
+
+RUNS = {
+    "connected_components": rg.connected_components,
+    "strong_components": lambda graph, **limit: rg.connected_components(
+        graph, strong=True, **limit
+    ),
+    "core_number": rg.core_number,
+    "label_propagation": rg.label_propagation,
+    "label_propagation, seed": lambda graph, **limit: rg.label_propagation(graph, seed=7, **limit),
+    "triangle_count": rg.triangle_count,
+    "clustering_coefficient": rg.clustering_coefficient,
+}
+
+
+@pytest.fixture(scope="module")
+def threads():
+    """A client of three workers in this process."""
+    yield from client_of(n_workers=3, processes=False)
+
+
+@pytest.fixture(scope="module")
+def client():
+    yield from client_of(n_workers=2, processes=True)
+
+
+def rows_of(sources, destinations):
+    pairs = np.stack((sources, destinations), axis=1).tolist()
+    return [(source, destination, 1.0) for source, destination in pairs]
+
+
+VERTICES = np.arange(300)
+SHAPES = {
+    "random": random_edges(7, 200, 1500),
+    "cycle": rows_of(VERTICES, np.roll(VERTICES, -1)),
+    "path": rows_of(VERTICES[:-1], VERTICES[1:]),
+    "grid": rows_of(*grid_edges(12, 0.5)),
+    "complete DAG": rows_of(*np.transpose(DAG)),
+    "star": rows_of(np.zeros(80, int), np.arange(1, 81)),
+    "loops": rows_of(np.arange(9), np.arange(9)),
+    "one edge": [(0, 1, 1.0)],
+}
+
+
+def check_same(name, layers, whole, **limit):
+    found = computed(layers, RUNS[name](layers, **limit))
+    pandas.testing.assert_frame_equal(found, RUNS[name](whole), check_exact=True)
+
+
+@pytest.mark.filterwarnings("ignore:the root .* reaches no other vertex")
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_equals_list_in_memory(threads, tmp_path, directed, shape):
+    options = {"directed": directed, "weight": None}
+    folder = stored(tmp_path / "layers", SHAPES[shape], SHAPES[shape][0][0], 100, **options)
+    layers, whole = opened(folder, threads)
+    for name in RUNS:
+        check_same(name, layers, whole)
+        run = layers.last_run
+        assert run.partitions > 0 < run.nbytes
+        limit = rg.estimate_memory(whole, name.partition(",")[0]).streamed
+        check_same(name, layers, whole, memory_limit=limit)
+
+
+def test_processes(client, tmp_path):
+    edges = random_edges(8, 150, 900)
+    folder = stored(tmp_path / "layers", edges, edges[0][0], 200, vertices=160)
+    for name in RUNS:
+        check_same(name, *opened(folder, client))
+
+
+def test_a_limit_that_is_too_low(threads, tmp_path):
+    folder = stored(tmp_path / "layers", SHAPES["random"], 7, 100, weight=None)
+    layers, whole = opened(folder, threads)
+    for run in RUNS.values():
+        with pytest.raises(rg.InsufficientMemoryError) as caught:
+            run(layers, memory_limit=100)
+        with pytest.raises(rg.InsufficientMemoryError) as expected:
+            run(whole, memory_limit=100)
+        assert caught.value.needed == expected.value.needed
+
+
+def test_no_edges(threads, tmp_path):
+    graph = rg.Graph({"source": [], "destination": []}, vertices=4)
+    LayeredEdgeList.build(graph, 2).save(tmp_path / "layers")
+    layers, whole = opened(tmp_path / "layers", threads)
+    assert storage_of(layers).num_partitions == 3
+    for name in RUNS:
+        check_same(name, layers, whole)
