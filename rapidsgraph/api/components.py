@@ -62,12 +62,13 @@ def connected_components(
     component, whose other arcs are skipped [1]_, and trees are linked by compare-and-swap [2]_. A
     layered edge list is read once.
 
-    A CPU finds strong components by depth-first search [3]_. A GPU removes vertices that have no
-    arcs in one of the directions, finds the component of a vertex of high degree by a forward and a
-    backward BFS [4]_, and colors what is left [5]_; if colors have not settled after 1,000 rounds,
-    which follow long cycles by one arc each, it leaves the graph to the CPU. On a Dask cluster,
-    each worker searches a copy of a graph of up to 16,777,216 arcs, on GPUs 1,073,741,824. Of a
-    larger one, workers remove components as a GPU does, until so many arcs are left.
+    A CPU finds strong components by depth-first search [3]_, or as weak ones if all arcs have
+    reverse arcs. A GPU removes vertices that have no arcs in one of the directions, finds the
+    component of a vertex of high degree by a forward and a backward BFS [4]_, and colors what is
+    left [5]_; if colors have not settled after 1,000 rounds, which follow long cycles by one arc
+    each, it leaves the graph to the CPU. On a Dask cluster, each worker searches a copy of a graph
+    of up to 16,777,216 arcs, on GPUs 1,073,741,824. Of a larger one, workers remove components as a
+    GPU does, until so many arcs are left.
 
     The frame form colors by joins. Of a Dask frame, these remove components until at most 2,097,152
     arcs are left, which are then sent to one worker. Each round of joins follows paths by one arc,
