@@ -9,13 +9,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
-import time
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.benchmarks import timing
+from pipelines.benchmarks import memory, timing
 from pipelines.benchmarks.dask_shards import LONG, SHORT, SharedRows, per_iteration
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Session, try_call
 
 ROUNDS = 5
 TIMEOUT = 300  # seconds for all records
@@ -23,15 +22,12 @@ TIMEOUT = 300  # seconds for all records
 
 def measure(session: Session, rows: SharedRows, num_gpus: int) -> None:
     """Add a record of each task on a number of GPUs; note if cuGraph is not installed."""
-    how = "cuGraph, 1 GPU" if num_gpus == 1 else f"cuGraph, {num_gpus} GPUs"
-    about = {
-        "table": "cluster", "graph": rows.name, "how": how, "workers": num_gpus, "threads": 1,
-    }  # fmt: skip
+    how = f"cuGraph, {num_gpus} GPU{'s' if num_gpus > 1 else ''}"
+    about = {"table": "cluster", "graph": rows.name, "how": how, "workers": num_gpus, "threads": 1}
     context = multiprocessing.get_context("spawn")
-    records, barrier = context.Queue(), context.Barrier(num_gpus)
-    unique_ids = context.Queue()
-    arguments = rows, num_gpus, barrier, unique_ids, records
-    processes = [context.Process(target=_run_rank, args=(r, *arguments)) for r in range(num_gpus)]
+    records, ids, barrier = context.Queue(), context.Queue(), context.Barrier(num_gpus)
+    arguments = rows, num_gpus, barrier, ids, records
+    processes = [context.Process(target=run_rank, args=(r, *arguments)) for r in range(num_gpus)]
     for each in processes:
         each.start()
     try:
@@ -47,105 +43,79 @@ def measure(session: Session, rows: SharedRows, num_gpus: int) -> None:
         session.save()
 
 
-def _run_rank(
-    rank: int, rows: SharedRows, num_gpus: int, barrier: Any, unique_ids: Any, records: Any
+def run_rank(
+    rank: int, rows: SharedRows, num_gpus: int, barrier: Any, ids: Any, records: Any
 ) -> None:
-    """Run a rank; its errors are records."""
-    try:
-        _measure_rank(rank, rows, num_gpus, barrier, unique_ids, records)
-    except Exception as error:
-        records.put({"algorithm": "build", "check": f"{type(error).__name__}: {error}"[:200]})
+    """Run a rank; its failure is a record."""
+    failure: dict[str, Any] = {}
+    try_call(failure, lambda: measure_rank(rank, rows, num_gpus, barrier, ids, records))
+    if failure:
+        records.put({"algorithm": "build"} | failure)
         barrier.abort()
     if rank == 0:
         records.put(None)
 
 
-def _measure_rank(
-    rank: int, rows: SharedRows, num_gpus: int, barrier: Any, unique_ids: Any, records: Any
+def measure_rank(
+    rank: int, rows: SharedRows, num_gpus: int, barrier: Any, ids: Any, records: Any
 ) -> None:
+    """Measure the tasks on the shards of a rank; the first one puts the records."""
     # Each process sees all GPUs, its own one first, so that NCCL can use peer access.
     visible = ",".join(str((rank + other) % num_gpus) for other in range(num_gpus))
     os.environ["CUDA_VISIBLE_DEVICES"] = visible
-    import pylibcugraph  # before CuPy, whose libraries it would not find
-    import rmm
-    from rmm.allocators.cupy import rmm_cupy_allocator
-
-    rmm.reinitialize(pool_allocator=True, initial_pool_size=48 << 30)
+    memory.use_rmm_pool(48 << 30)
     import cupy
+    import pylibcugraph
 
-    cupy.cuda.set_allocator(rmm_cupy_allocator)
-    handle = _create_handle(pylibcugraph, rank, num_gpus, unique_ids)
+    from pipelines.benchmarks.adapters import cugraph
+
+    if num_gpus > 1:
+        cugraph.handle = join(pylibcugraph, rank, num_gpus, ids)
     shards = [rows.edges(number, cupy) for number in range(rank, rows.num_shards, num_gpus)]
     source, destination = (cupy.concatenate(each) for each in zip(*shards, strict=True))
     start = int(rows.edges(0, cupy)[0][0])
-    del shards
+    starts = cupy.asarray([start] if rank == 0 else [], dtype=source.dtype)
+    clock = timing.Clock(cupy)
 
-    def clock(call: Callable[[], Any], num_rounds: int = ROUNDS) -> list[float]:
-        times = []
-        for number in range(num_rounds + 1):
-            barrier.wait()
-            cupy.cuda.Device().synchronize()
-            began = time.perf_counter()
-            call()
-            cupy.cuda.Device().synchronize()
-            barrier.wait()
-            if number:  # the first one warms up
-                times.append((time.perf_counter() - began) * 1e3)
-        return times
-
-    def build(is_transposed: bool, is_symmetric: bool = False) -> Any:
-        properties = pylibcugraph.GraphProperties(is_symmetric=is_symmetric, is_multigraph=False)
+    def build(transposed: bool = False, symmetric: bool = False) -> Any:
+        properties = pylibcugraph.GraphProperties(is_symmetric=symmetric, is_multigraph=False)
         options = {
-            "store_transposed": is_transposed, "do_expensive_check": False,
-            "drop_multi_edges": True, "symmetrize": is_symmetric,
+            "store_transposed": transposed, "do_expensive_check": False,
+            "drop_multi_edges": True, "symmetrize": symmetric,
         }  # fmt: skip
-        if num_gpus > 1:
-            own = [source], [destination]
-            return pylibcugraph.MGGraph(handle, properties, *own, **options)
-        return pylibcugraph.SGGraph(
-            handle, properties, source, destination, renumber=True, **options
-        )
+        own = (source, destination) if num_gpus == 1 else ([source], [destination])
+        kind = pylibcugraph.SGGraph if num_gpus == 1 else pylibcugraph.MGGraph
+        options |= {"renumber": True} if num_gpus == 1 else {}
+        return kind(cugraph.handle, properties, *own, **options)
 
-    def put(algorithm: str, **values: Any) -> None:
+    def times(call: Callable[[], Any], num_rounds: int = ROUNDS) -> list[float]:
+        """Return the milliseconds of all ranks together; the first call warms up."""
+        together = lambda: (barrier.wait(), call(), clock.synchronize(), barrier.wait())  # noqa: E731
+        return [clock.ms(together) for _ in range(num_rounds + 1)][1:]
+
+    def put(algorithm: str, milliseconds: list[float], **values: Any) -> None:
         if rank == 0:
-            records.put({"algorithm": algorithm, "check": "not compared"} | values)
+            row = {"algorithm": algorithm, "check": "not compared"} | values
+            records.put(row | {"run_ms": timing.summary(milliseconds)})
 
-    put("build", rows=rows.num_rows, run_ms=timing.summary(clock(lambda: build(True), 2)))
-    graph = build(True)
-
-    def pagerank(iterations: int) -> None:
-        pylibcugraph.pagerank(
-            handle, graph, None, None, None, None, 0.85, 0.0, iterations, False,
-            fail_on_nonconvergence=False,
-        )  # fmt: skip
-
-    long, short = clock(lambda: pagerank(LONG)), clock(lambda: pagerank(SHORT))
-    iteration = timing.summary(per_iteration(long, short))
-    put("pagerank", run_ms=timing.summary(long), iteration_ms=iteration)
-    graph = build(False)
-    sources = cupy.asarray([start] if rank == 0 else [], dtype=source.dtype)
-
-    def search() -> None:
-        pylibcugraph.bfs(handle, graph, sources, False, -1, True, False)
-
-    put("bfs", run_ms=timing.summary(clock(search)))
-    graph = build(False, is_symmetric=True)
-
-    def find_components() -> None:
-        pylibcugraph.weakly_connected_components(handle, graph, None, None, None, None, False)
-
-    put("components", run_ms=timing.summary(clock(find_components)))
+    put("build", times(lambda: build(transposed=True), 2), rows=rows.num_rows)
+    graph = build(transposed=True)
+    long, short = (times(lambda n=n: cugraph.pagerank(graph, None, n)) for n in (LONG, SHORT))
+    put("pagerank", long, iteration_ms=timing.summary(per_iteration(long, short)))
+    graph = build()
+    put("bfs", times(lambda: cugraph.search(graph, starts)))
+    graph = build(symmetric=True)
+    put("components", times(lambda: cugraph.components(graph, None)))
 
 
-def _create_handle(pylibcugraph: Any, rank: int, num_gpus: int, unique_ids: Any) -> Any:
-    if num_gpus == 1:
-        return pylibcugraph.ResourceHandle()
+def join(pylibcugraph: Any, rank: int, num_gpus: int, ids: Any) -> Any:
+    """Return the handle of a rank after all of them have met."""
     from pylibcugraph.comms import cugraph_comms_get_raft_handle, cugraph_comms_init
     from raft_dask.common.nccl import nccl
 
     if rank == 0:
         unique_id = nccl.get_unique_id()
         for _ in range(num_gpus):
-            unique_ids.put(unique_id)
-    cugraph_comms_init(rank, num_gpus, unique_ids.get(), 0)
+            ids.put(unique_id)
+    cugraph_comms_init(rank, num_gpus, ids.get(), 0)
     return pylibcugraph.ResourceHandle(cugraph_comms_get_raft_handle().getHandle())

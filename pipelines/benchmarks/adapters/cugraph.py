@@ -76,13 +76,24 @@ def pagerank(graph: Any, case: Workload, iterations: int) -> Any:
     )  # fmt: skip
 
 
-def bfs(graph: Any, case: Workload, predecessors: bool, optimizing: bool) -> Any:
-    """Search from one vertex; return (vertices, distances)."""
-    start = case.xp.asarray([case.start], np.int32)
+def search(graph: Any, start: Any, predecessors: bool = True, optimizing: bool = False) -> Any:
+    """Search from an array of one vertex; return (vertices, distances)."""
     distances, _, vertices = pylibcugraph.bfs(
         handle, graph, start, optimizing, -1, predecessors, False
     )
     return vertices, distances
+
+
+def bfs(graph: Any, case: Workload, **options: bool) -> Any:
+    """Search from the start."""
+    return search(graph, case.xp.asarray([case.start], np.int32), **options)
+
+
+def components(graph: Any, case: Workload | None) -> Any:
+    """Find weak components."""
+    return pylibcugraph.weakly_connected_components(
+        handle, graph, None, None, None, None, False
+    )  # fmt: skip
 
 
 def build_rows(_: None, case: Workload, renumber: bool) -> Any:
@@ -106,8 +117,7 @@ for predecessors in (True, False):
     add("bfs", "direction-optimizing", partial(bfs, predecessors=predecessors, optimizing=True),
         whole, scatter, predecessors=predecessors, skip=lambda case: (
             None if case.symmetric else "not every arc has a reverse arc"))  # fmt: skip
-add("components", "weak", lambda graph, case: pylibcugraph.weakly_connected_components(
-    handle, graph, None, None, None, None, False), symmetric, scatter,
+add("components", "weak", components, symmetric, scatter,
     note="the graph is made symmetric before")  # fmt: skip
 add("strong components", "strong", lambda graph, case: pylibcugraph.strongly_connected_components(
     handle, graph, None, None, None, None, False), whole, scatter)  # fmt: skip
