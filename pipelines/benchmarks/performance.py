@@ -54,6 +54,7 @@ CONTESTS = (  # title, table, what all its rows have; of several methods ours is
     ("Common neighbors of all edges", "similarity", {"gives": "counts"}),
     ("SCAN", "scan", {"gives": "similarity and clustering"}),
     ("Build by source, rows shuffled", "build", {"case": "shuffled"}),
+    ("Build and first iteration", "build and iterate", {"case": "shuffled"}),
     ("Strong components", "strong components", {}),
     ("Triangles of vertices", "triangle_count", {}),
     ("Clustering coefficients", "clustering_coefficient", {}),

@@ -99,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
     session = Session("scaling", options, seed=SEED, budget_s=options.budget)
     session.notes += missing_libraries(session.on_gpu) if session.on_gpu else []
     tasks = options.only or list(DEFAULT)
+    if unknown := [name for name in tasks if name not in TASKS]:
+        raise SystemExit(f"scaling.py: no task {unknown[0]!r}; known are {', '.join(TASKS)}")
     harness.warm_up([TASKS[name] for name in tasks], session)
     session.measure_copy_rate()
     names = [f"rmat{scale}" for scale in (range(6, 9) if options.quick else range(10, 31))]

@@ -96,13 +96,25 @@ def components(graph: Any, case: Workload | None) -> Any:
     )  # fmt: skip
 
 
-def build_rows(_: None, case: Workload, renumber: bool) -> Any:
+def build_rows(_: None, case: Workload, **options: bool) -> Any:
     """Build a graph of the rows."""
     is_undirected = not case.directed
     return build(
-        case.source, case.destination, case.vertices, case.weight, renumber=renumber,
-        symmetric=is_undirected, symmetrize=is_undirected,
+        case.source, case.destination, case.vertices, case.weight, symmetric=is_undirected,
+        symmetrize=is_undirected, **options,
     )  # fmt: skip
+
+
+def build_and_iterate(_: None, case: Workload) -> Any:
+    """Build a graph, and run one iteration of PageRank."""
+    graph = build_rows(None, case, transpose=True)
+    pagerank(graph, case, 1)
+    return graph
+
+
+def count_arcs(graph: Any, case: Workload) -> int:
+    """Return the number of arcs."""
+    return int(pylibcugraph.out_degrees(handle, graph, None, False)[1].sum())
 
 
 for precision, dtype in PRECISIONS.items():
@@ -131,5 +143,5 @@ add("neighbor_similarity", "Jaccard", lambda graph, case: pylibcugraph.jaccard_c
         case.by_edge(*answer) if isinstance(answer, tuple) else answer))  # fmt: skip
 for renumber in (True, False):
     add("build", f"by source, {'' if renumber else 'not '}renumbered",
-        partial(build_rows, renumber=renumber), by="source", convert=lambda graph, case: int(
-            pylibcugraph.out_degrees(handle, graph, None, False)[1].sum()))  # fmt: skip
+        partial(build_rows, renumber=renumber), convert=count_arcs, by="source")  # fmt: skip
+add("build and iterate", "pagerank", build_and_iterate, convert=count_arcs)

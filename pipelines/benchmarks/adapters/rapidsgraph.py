@@ -98,7 +98,20 @@ add("scan", "ScanIndex.query", lambda index, case: index.query(**CLUSTERS),
     lambda case: rg.ScanIndex(case.graph), clusters, gives="clustering alone")  # fmt: skip
 
 
+def build_and_iterate(_: None, case: Workload) -> Any:
+    """Build a graph, and run one iteration of PageRank."""
+    graph = case.build()
+    rg.pagerank(graph, tolerance=0, max_iterations=1, precision="single", progress=False)
+    return graph
+
+
+def incoming(graph: Any, case: Workload) -> Any:
+    """Return the packed arcs of the lists by destination."""
+    return pack(graph.csc.neighbors, row_indices(graph.csc))
+
+
 add("build", "by source", lambda _, case: case.build(), by="source",
     convert=lambda graph, case: pack(row_indices(graph.csr), graph.csr.neighbors))  # fmt: skip
-add("build", "by destination", lambda _, case: case.build(layout="csc"), by="destination",
-    convert=lambda graph, case: pack(graph.csc.neighbors, row_indices(graph.csc)))  # fmt: skip
+add("build", "by destination", lambda _, case: case.build(layout="csc"), convert=incoming,
+    by="destination")  # fmt: skip
+add("build and iterate", "pagerank", build_and_iterate, convert=incoming)
