@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from .. import device, kernels
 from ..device import Array
 from ..frames import Frame, Vertices
-from ..graph.csr import Adjacency, count_nonempty, row_indices
+from ..graph.csr import Adjacency, count_nonempty, row_indices, transpose
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
@@ -355,7 +356,7 @@ def push_predecessors(
 
 @dataclass
 class ArcSubgraph:
-    """A subset of the arcs of a graph, as `run_bfs` takes it."""
+    """A graph of some arcs, as searches and `find_strong_roots` take it."""
 
     xp: ModuleType
     csr: Adjacency
@@ -367,6 +368,10 @@ class ArcSubgraph:
     @property
     def num_arcs(self) -> int:
         return self.csr.neighbors.size
+
+    @cached_property
+    def csc(self) -> Adjacency:
+        return transpose(self.csr)
 
 
 def zero_weight_edges(

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,8 +29,9 @@ import numpy as np
 from .. import device
 from ..algorithms import strong_components as in_memory
 from ..algorithms.run_memory import NEIGHBORS_PER_VERTEX, TILE_BYTES
-from ..device import Array, ArrayModule
-from ..graph.csr import Adjacency, from_coo, row_indices, transpose
+from ..algorithms.traversal import ArcSubgraph
+from ..device import Array
+from ..graph.csr import Adjacency, from_coo, row_indices
 from ..kernels.constants import NO_VERTEX, WARP
 from .packing import COLUMN
 from .storage import LayeredStorage
@@ -81,26 +80,6 @@ def open_condensation(
         finish_run(storage, stream, condensation.passes)
     finally:
         stream.close()
-
-
-@dataclass
-class _Arcs:
-    """Arcs between nodes as a graph whose strong components are found in memory."""
-
-    xp: ArrayModule
-    csr: Adjacency
-
-    @property
-    def num_vertices(self) -> int:
-        return self.csr.offsets.size - 1
-
-    @property
-    def num_arcs(self) -> int:
-        return self.csr.neighbors.size
-
-    @cached_property
-    def csc(self) -> Adjacency:
-        return transpose(self.csr)
 
 
 class Condensation:
@@ -170,7 +149,7 @@ class Condensation:
         if not adjacency.neighbors.size:
             return
         xp = self.storage.xp
-        roots = in_memory.find_strong_roots(_Arcs(xp, adjacency))
+        roots = in_memory.find_strong_roots(ArcSubgraph(xp, adjacency))
         new_nodes = self._renumber(roots, xp.zeros(roots.size, bool))
         sources = new_nodes[row_indices(adjacency)]
         destinations = new_nodes[adjacency.neighbors]
