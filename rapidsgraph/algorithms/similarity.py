@@ -148,9 +148,9 @@ def _is_merging_cheap(degrees: Array, num_arcs: int) -> bool:
     """Return whether merging takes less time than orienting edges, which takes more launches."""
     if int(degrees.max()) <= MAX_MERGE_DEGREE:
         return True
-    # An upper bound of the steps.
     if num_arcs > MAX_MERGE_ARCS:
         return False
+    # An upper bound of the steps; at most the square of the arcs, it fits in 32 bits.
     num_steps = device.array_module(degrees).zeros(1, "int64")
     device.launch(
         "similarity", "count_steps", size=degrees.size,
@@ -215,7 +215,7 @@ def count_triangles(
         return
     block_table_size = max(64, 1 << (2 * max_upper_degree - 1).bit_length())
     is_owner = xp.empty(num_vertices, bool)
-    for entry, least_degree, last_degree, table_size, num_warps, num_tables in (
+    for entry, min_owner_degree, max_owner_degree, table_size, num_warps, num_tables in (
         ("count_by_warp", max_degree + 1, MAX_WARP_DEGREE,
          WARP_TABLE_SIZE, WARPS_PER_BLOCK, WARPS_PER_BLOCK),
         ("count_by_block", MAX_WARP_DEGREE + 1, num_vertices,
@@ -223,7 +223,7 @@ def count_triangles(
     ):  # fmt: skip
         device.launch(
             "similarity", "mark_owners", size=num_vertices,
-            num_vertices=num_vertices, least_degree=least_degree, last_degree=last_degree,
+            num_vertices=num_vertices, min_degree=min_owner_degree, max_degree=max_owner_degree,
             degrees=degrees, offsets=adjacency.offsets, upper_offsets=upper.offsets,
             is_owner=is_owner,
         )  # fmt: skip

@@ -402,14 +402,14 @@ extern "C" __global__ void measure_degrees(long long num_rows, long long shift,
   STRIDE(row, num_rows) degrees[row] = (int)(offsets[row + 1] - offsets[row] + shift);
 }
 
-// is_owner[v] = v has a degree from least_degree to last_degree, a neighbor here, and two neighbors
+// is_owner[v] = v has a degree from min_degree to max_degree, a neighbor here, and two neighbors
 // in its upper list.
-extern "C" __global__ void mark_owners(long long num_vertices, long long least_degree,
-                                       long long last_degree, const int *degrees,
+extern "C" __global__ void mark_owners(long long num_vertices, long long min_degree,
+                                       long long max_degree, const int *degrees,
                                        const long long *offsets, const long long *upper_offsets,
                                        bool *is_owner) {
   STRIDE(vertex, num_vertices)
-  is_owner[vertex] = degrees[vertex] >= least_degree && degrees[vertex] <= last_degree &&
+  is_owner[vertex] = degrees[vertex] >= min_degree && degrees[vertex] <= max_degree &&
                      offsets[vertex + 1] > offsets[vertex] &&
                      upper_offsets[vertex + 1] - upper_offsets[vertex] > 1;
 }

@@ -421,7 +421,7 @@ def measure_degrees(num_rows, shift, offsets, degrees):
         degrees += np.int32(shift)
 
 
-def mark_owners(num_vertices, least_degree, last_degree, degrees, offsets, upper_offsets, is_owner):
-    np.greater_equal(degrees, least_degree, out=is_owner)
-    is_owner &= degrees <= last_degree
+def mark_owners(num_vertices, min_degree, max_degree, degrees, offsets, upper_offsets, is_owner):
+    np.greater_equal(degrees, min_degree, out=is_owner)
+    is_owner &= degrees <= max_degree
     is_owner &= (offsets[1:] > offsets[:-1]) & (np.diff(upper_offsets) > 1)
