@@ -67,7 +67,7 @@ def value_range(arrays: Sequence[Array]) -> tuple[int, int]:
 
 
 def full(size: int, value: float, dtype: Any, xp: ArrayModule) -> Array:
-    """Return `size` times a value; it is exact in double precision."""
+    """Return an array of `size` copies of a value, which is exact in double precision."""
     if xp is np:
         return np.full(size, value, dtype)
     values = xp.empty(size, dtype)
@@ -143,7 +143,7 @@ def take(values: Array, indices: Array) -> Array:
 
 
 def accumulate(values: Array, dtype: Any = np.int64) -> Array:
-    """Return the sum of the values before each position, and behind the last one, of all.
+    """Return the exclusive prefix sums of the values, followed by the sum of all.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 Every rank searches a copy of a small graph. A large one is trimmed, the component of a vertex of
 many neighbors is found by a forward and a backward BFS, and what is left is colored, as on a GPU in
-`algorithms.strong_components`. As soon as the arcs between active vertices, whose components are
-unknown, are few, every rank gets all of them.
+`algorithms.strong_components`. Vertices of unknown component are active. Once few arcs between them
+are left, every rank gets all of these.
 
 All ranks have the roots of all vertices. A rank trims and colors the vertices of its partition:
 it colors as far as its own arcs lead before it sends the colors it has lowered to their owners.
@@ -40,6 +40,7 @@ from .replica import WholeGraph, get_max_replica_arcs, join_partitions, replicat
 from .storage import finish_frame
 from .traversal import Search, Traversal, exchange_lowered, gather_values, list_ghosts
 
+# Searches stay distributed: small graphs have been copied before.
 SEARCH = Search(
     is_sssp=False, weighted=False, predecessors=False, cutoff=math.inf, can_overflow=False,
     max_replica_arcs=0,

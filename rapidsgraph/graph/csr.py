@@ -24,7 +24,7 @@ from .radix_sort import find_offsets, sort_by_key
 BLOCK_ARCS = 2**20  # arcs whose runs are listed together, at least
 MIN_ARCS_PER_COUNTER = 1 / 16  # arcs per row below which counters cost more than comparisons
 MIN_COUNTED_ARCS = 2**14  # arcs without weights below which comparisons are as fast as counters
-MIN_RADIX_SORTED = 2**23  # pairs on a GPU from which to sort by the bits of one key is faster
+MIN_RADIX_SORTED = 2**23  # pairs on a GPU from which `sort_by_key` is faster than CuPy's sort
 MultiEdges = Literal["first", "sum", "min", "max", "keep"]
 MULTI_EDGES: dict[MultiEdges, Any] = {
     "first": MERGE_FIRST,

@@ -142,12 +142,12 @@ class VertexNames:
             check_present(values, "{parameter} has no value in row {row}", parameter=parameter)
         if self.distinct[0] is None:
             values = as_integers(columns[0], parameter)
-            found = xp.empty(values.size, xp.int32)
+            range_ids = xp.empty(values.size, xp.int32)
             device.launch(
                 "build", "find_ids", size=values.size, num_names=values.size,
-                names=xp.ascontiguousarray(values), num_vertices=self.count, ids=found,
+                names=xp.ascontiguousarray(values), num_vertices=self.count, ids=range_ids,
             )  # fmt: skip
-            return found
+            return range_ids
         ids: Array = None  # until the first column
         for column, (distinct, values) in enumerate(zip(self.distinct, columns, strict=True)):
             label = None if len(self.distinct) == 1 else self.labels[column]

@@ -1,7 +1,7 @@
 """Strong components on a CPU: by union-find where all arcs have reverse arcs, else depth-first.
 
 The depth-first search is Tarjan's [1]_ in the form of Pearce [2]_, which reads one value per arc.
-There is no CUDA twin, because both are sequential; a GPU runs coloring.cu.
+There are no CUDA twins, because both algorithms are sequential; a GPU runs coloring.cu.
 `relational.components` runs it on what its joins leave.
 
 References

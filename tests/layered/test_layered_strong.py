@@ -29,7 +29,7 @@ SHAPES = {
 }  # fmt: skip
 
 
-def build_graph(edges, device="cpu"):
+def build_graph(edges):
     edges = np.array(edges, int).reshape(-1, 2)
     num_vertices = int(edges.max(initial=0)) + 3  # two are isolated
     columns = {"source": edges[:, 0], "destination": edges[:, 1]}
