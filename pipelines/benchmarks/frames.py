@@ -38,7 +38,9 @@ from pipelines.benchmarks.harness import Session
 from pipelines.benchmarks.records import Record
 from rapidsgraph import device
 
-ITERATIONS, EDGE_FACTOR, WORKERS = 10, 8, 2  # iterations of PageRank
+ITERATIONS = 10  # of PageRank
+EDGE_FACTOR = 8  # rows per vertex
+WORKERS = 2  # of Dask
 MAX_REPEATS, BUDGET = 3, 5.0  # runs of a call, and seconds for them
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {  # by the name of the task
     "pagerank": (rg.pagerank, {"tolerance": 0, "max_iterations": ITERATIONS, "progress": False}),

@@ -180,7 +180,7 @@ class GraphStats:
 
 
 def max_undirected_edges(layered: Any) -> int:
-    """Return the most edges that a layered edge list may have without directions."""
+    """Return an upper bound on the undirected edges of a layered edge list."""
     return layered.num_edges if layered.directed else layered.num_edges // 2
 
 

@@ -47,7 +47,7 @@ GROUPS = {
          "assign_clusters", "find_hubs", "assign_roles"),
     ),
 }  # fmt: skip
-MINIMAL = ("--minimal",)  # textures, CUDA's runtime and launches from kernels are left out
+MINIMAL = ("--minimal",)  # without textures, the device runtime and dynamic parallelism
 C_TYPES = {  # by name of the dtype
     "bool": "bool",
     "int8": "signed char",

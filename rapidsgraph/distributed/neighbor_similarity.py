@@ -117,7 +117,7 @@ def _compare_pairs(
     labeling, xp, size = partition.labeling, partition.xp, communicator.size
     sources, destinations = _find_ids(communicator, labeling, columns)
     num_pairs = sum(communicator.all_gather_object(sources.size))
-    # All pairs may have the same endpoint. Lists are one's own, and those of a batch.
+    # One rank may get all pairs. It needs its own lists, and those of a batch.
     num_bytes = PAIR_BYTES * (num_pairs if size > 1 else sources.size)
     num_bytes += 4 * (partition.num_arcs + 3 * _get_batch_arcs(partition)) if size > 1 else 0
     num_bytes += ALGORITHM_BYTES["neighbor_similarity"].per_vertex * partition.num_vertices
@@ -188,7 +188,7 @@ def _count_pairs(
 
 
 def _get_batch_arcs(partition: Partition) -> int:
-    """Return about how many arcs of other ranks a batch has; of a list at least all."""
+    """Return about how many arcs the lists of a batch have; a batch has whole lists."""
     return max(partition.num_arcs, MIN_FETCHED_ARCS)
 
 

@@ -133,8 +133,8 @@ extern "C" __global__ void sum_ranges(long long num_values, long long num_ranges
   }
 }
 
-// totals[i] = sum of the values before position i, and behind the last one, of all. sums are those
-// of sum_ranges, of which a single range needs none.
+// totals = exclusive prefix sums of the values, followed by the sum of all. sums are those of
+// sum_ranges; a single range needs none.
 extern "C" __global__ void accumulate(long long num_values, long long num_ranges,
                                       const value_t *values, const long long *sums,
                                       total_t *totals) {

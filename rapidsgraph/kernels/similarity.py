@@ -346,7 +346,7 @@ def _merge_marked(num_vertices, offsets, neighbors, marks, common):
 
 @serial
 def merge_lists(num_vertices, offsets, neighbors, common):
-    # Most edges of road networks are in no triangle, as two words tell without the lists.
+    # Most edges of road networks are in no triangle, which marks show without the lists.
     marks = np.empty(num_vertices, np.uint64)
     _mark_neighbors(num_vertices, offsets, neighbors, marks)
     _merge_marked(num_vertices, offsets, neighbors, marks, common)

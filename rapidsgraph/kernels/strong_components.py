@@ -37,7 +37,7 @@ def join_two_way_arcs(offsets, neighbors, parents, has_one_way_arcs):
         Output; false before.
     """
     num_vertices = len(parents)
-    cursors = np.empty(num_vertices, np.int64)  # of the arcs that have to be the next reverse ones
+    cursors = np.empty(num_vertices, np.int64)  # next arc of each list that must be a reverse one
     for vertex in range(num_vertices):
         cursors[np.uint64(vertex)] = offsets[np.uint64(vertex)]
         parents[np.uint64(vertex)] = vertex

@@ -1,4 +1,4 @@
-"""PageRank, degrees and what follows from degrees, with the signatures of NetworkX."""
+"""PageRank, degree centrality, isolates and reciprocity, with the signatures of NetworkX."""
 
 from __future__ import annotations
 
