@@ -41,7 +41,7 @@ from rapidsgraph.dispatch import storage_of
 from rapidsgraph.graph.local_graph import build_graph
 from rapidsgraph.layered import streaming
 from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
-from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
+from rapidsgraph.layered.packing import PARTITION_BYTES
 
 GRAPHS = {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400"), "quick": ("rmat8", "grid16")}
 STREAMED = GRAPHS | {"gpu": ("uniform21-128", "rmat24")}
@@ -75,9 +75,8 @@ def open_store(folder: Path, xp: Any) -> rg.LayeredEdgeList:
 
 def memory_limit(layered: rg.LayeredEdgeList, algorithm: str, ratio: int = LIMIT_RATIO) -> int:
     """Return the bytes of the vertices and a part of the edges, three partitions at least."""
-    largest = int(storage_of(layered).table[:, COLUMN["words"]].max(initial=1)) * 4
     vertex_bytes = ALGORITHM_BYTES[algorithm].per_vertex * layered.num_vertices
-    return vertex_bytes + max(layered.nbytes // ratio, 3 * largest)
+    return vertex_bytes + max(layered.nbytes // ratio, 3 * storage_of(layered).largest_partition)
 
 
 def variants(workload: Workload) -> Iterator[tuple[Workload, tuple[str, ...]]]:
