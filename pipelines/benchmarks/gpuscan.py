@@ -79,7 +79,7 @@ def measure(workload: Workload, series: str, speedups: Any, session: Session) ->
         if row["gives"] in serial and "run_ms" in row and row["library"] != "serial":
             row["speedup"] = float(f"{serial[row['gives']] / row['run_ms']['median']:.3g}")
     if series == "real" and session.on_gpu:
-        rows += measure_transfers(case, rows, session)
+        rows = [*rows, *measure_transfers(case, rows, session)]
     return rows
 
 

@@ -4,6 +4,7 @@ import importlib.util
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -65,6 +66,16 @@ def test_commands_record_correct_answers(command, options, tables, tmp_path, cap
     assert checked and all(row["check"] == "ok" for row in checked)
     assert harness.exit_status(rows) == 0
     assert "## " in capsys.readouterr().out
+
+
+def test_transfers_beside_the_papers_graphs(monkeypatch):
+    session = harness.Session("gpuscan", harness.parse_options("a test", QUICK))
+    monkeypatch.setattr(harness.Session, "on_gpu", True)
+    workload = replace(load("rmat6u"), name="ca-GrQc")
+    *rows, transfers = gpuscan.measure(workload, "real", (1.0, 1.0), session)
+    assert {row["table"] for row in rows} == {"papers"}
+    assert transfers["of_table"] == 5 and transfers["paper_upload_ms"] == 0.367
+    assert transfers["speedup_with_transfers"] > 0
 
 
 def test_wrong_lists_are_found(monkeypatch):
