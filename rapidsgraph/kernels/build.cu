@@ -1,7 +1,7 @@
 // Construction of adjacency lists from named edges: loops that no array operation does in one pass.
 //
 // Names are less than the length of is_present or table after min_name is subtracted; offsets
-// ascend from 0. Sorting is left to CuPy and, on a CPU, to counting.py.
+// ascend from 0. Sorting is left to CuPy and radix_sort.cu and, on a CPU, to counting.py.
 //
 // count_by_owner and group_by_owner distribute edges among ranks: rank r owns the vertices from
 // bounds[r] to bounds[r + 1] - 1, and gets the arcs that start at them. An edge is the arc from its

@@ -10,7 +10,8 @@
 //
 // Entries: rank_rows and rank_values prepare keys for the sort of vertices; propagate_labels gives
 // vertices that are close to each other one label; measure_rows and list_chunks find the sizes of
-// units, and `arrange` fills them. Counters are 0 before a launch.
+// units, and `arrange` fills them. invert_order, sum_first and invert_weights take less time than
+// CuPy's compilation of such operations. Counters are 0 before a launch.
 //
 // Reference: A. Monakov, A. Lokhmotov, A. Avetisyan, "Automatically tuning sparse matrix-vector
 // multiplication for GPU architectures", HiPEAC 2010. https://doi.org/10.1007/978-3-642-11515-8_10
