@@ -49,6 +49,7 @@ OPTIONS = {  # option of the commands by parameter of the library
     "damping": "--damping",
     "tolerance": "--tolerance",
     "max_iterations": "--max-iterations",
+    "pairs": "--pairs",
 }
 
 app = typer.Typer(

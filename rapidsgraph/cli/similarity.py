@@ -10,6 +10,8 @@ import rapidsgraph as rg
 
 from .. import io
 from ..algorithms.neighbor_similarity import KINDS, Kind, pair_columns
+from ..device import Device
+from ..frames import Frame
 from ..graph.local_graph import storage_of
 from .app import DeviceOption, app, columns_of, command, print_rows
 from .files import FormatOption, OutputFormatOption
@@ -81,11 +83,7 @@ def similarity(
     )  # fmt: skip
     table = None
     if pairs is not None:
-        columns = pair_columns(storage_of(graph).labeling)
-        ends = [each[0] if len(each) == 1 else each for each in columns]
-        table = io.read_edges(
-            pairs, source=ends[0], destination=ends[1], weight=None, device=device
-        )
+        table = _read_pairs(pairs, graph, device)
     result = rg.neighbor_similarity(graph, table, kind=kind, memory_limit=memory_limit)
     run.end_step("compared")
     run.report_graph(graph)
@@ -95,3 +93,16 @@ def similarity(
     run.write_result(
         result, lambda count: print_rows(columns_of(result.nlargest(count or 10, kind)), (kind,))
     )
+
+
+def _read_pairs(path: str, graph: Any, device: Device) -> Frame:
+    """Read the pairs of --pairs, as text where the names of the graph are."""
+    storage = storage_of(graph)
+    labeling, columns, text_columns = storage.labeling, [], []
+    for names in pair_columns(labeling):
+        for name, values in zip(names, labeling.names.distinct, strict=True):
+            columns.append(name)
+            if not (values is None or isinstance(values, storage.xp.ndarray)):
+                text_columns.append(name)
+    columns = [*dict.fromkeys(columns)]  # endpoints may share some
+    return io.read_vertices(path, names=columns, device=device, text_columns=text_columns)

@@ -38,12 +38,29 @@ def test_similarity(edges, put, tmp_path):
     }  # fmt: skip
 
 
+def test_pairs_of_digits_are_text_if_the_names_are(put):
+    edges = put("edges.csv", "source,destination\n007,a\na,8\n")
+    pairs = put("pairs.csv", "source,destination\n8,007\n")
+    assert run("similarity", edges, "--pairs", pairs).stdout == "8\t007\t1.0\n"
+
+
+def test_pairs_that_it_refuses(edges, put):
+    result = put("result.csv", "")
+    for text, problem in (
+        ("x,y\na,b\n", "pairs.csv: there must be one column 'source'; the columns are x, y\n"),
+        ("source,destination\na,z\n", "--pairs: vertex 'z' is not in the graph\n"),
+        ("source,destination\na,\n", "pairs.csv, line 2: there is no value in column"),
+    ):
+        pairs = put("pairs.csv", text)
+        done = run("similarity", edges, "--pairs", pairs, "--output", result, code=1)
+        assert problem in done.stderr
+        assert result.read_text() == ""
+
+
 def test_layered_edge_lists(edges, tmp_path):
     store = tmp_path / "graph.layers"
     run("layer", edges, "--from", "a", "--output", store)
-    done = run("similarity", store, code=1)
-    assert "layered edge list" in done.stderr
-    for command in ("clustering", "triangles"):
+    for command in ("clustering", "triangles", "similarity"):
         expected = run(command, edges).stdout
         assert run(command, store).stdout == expected
         assert run(command, edges, "--memory-limit", "60MB").stdout == expected
