@@ -78,8 +78,8 @@ BFS_IGNORES = "weight", "multi_edges", "self_loops", "minimum_edges"
 SSSP_IGNORES = "self_loops", "minimum_edges"
 PAGERANK_IGNORES = ("minimum_edges",)
 LABEL_PROPAGATION_IGNORES = "weight", "minimum_edges"
-CLUSTERING_IGNORES = (*LABEL_PROPAGATION_IGNORES, "multi_edges", "self_loops")
-UNDIRECTED_IGNORES = (*CLUSTERING_IGNORES, "directed")
+DIRECTED_IGNORES = (*LABEL_PROPAGATION_IGNORES, "multi_edges", "self_loops")
+UNDIRECTED_IGNORES = (*DIRECTED_IGNORES, "directed")
 
 
 def is_store(path: str | Path | InputFiles) -> bool:
@@ -342,6 +342,7 @@ def read_graph_or_layers(
     verify: bool,
     directed: bool = True,
     self_loops: SelfLoops = "keep",
+    accepted: Collection[str] | None = None,
 ) -> Any:
     """Return the graph of EDGES without weights, or with a memory limit its layered edge list.
 
@@ -351,6 +352,8 @@ def read_graph_or_layers(
         Options that may differ from those of a stored list.
     self_loops : {"keep", "drop"}
         Policy of a graph; a list keeps self-loops, on which results do not depend if it is "drop".
+    accepted : collection of str, optional
+        Options that an error may recommend; by default all of the command.
     """
     by_layers = uses_layers(context, edges, False, memory_limit, verify)
     if is_store(edges):
@@ -363,6 +366,6 @@ def read_graph_or_layers(
         )  # fmt: skip
     options = build_options(source, destination, not directed, vertices=vertices)
     return load_cached(
-        run, files, None, options, ignored, may_replace=False, accepted=context.params,
+        run, files, None, options, ignored, may_replace=False, accepted=accepted or context.params,
         device=device, memory_limit=memory_limit,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from .app import DeviceOption, app, columns_of, command, print_rows
 from .files import FormatOption, OutputFormatOption
 from .layered_input import (
     BFS_IGNORES,
+    DIRECTED_IGNORES,
     SSSP_IGNORES,
     UNDIRECTED_IGNORES,
     LayersOption,
@@ -260,7 +261,8 @@ def components(
     )  # fmt: skip
     graph: Any = read_graph_or_layers(
         context, run, edges, source, destination, memory_limit=memory_limit, device=device,
-        ignored=UNDIRECTED_IGNORES, vertices=vertices, verify=verify,
+        ignored=DIRECTED_IGNORES if strong else UNDIRECTED_IGNORES, vertices=vertices,
+        verify=verify, accepted=context.params.keys() - {"undirected"} if strong else None,
     )  # fmt: skip
     result = rg.connected_components(graph, strong=strong, memory_limit=memory_limit)
     run.end_step("labeled")

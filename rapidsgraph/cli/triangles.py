@@ -11,7 +11,7 @@ import rapidsgraph as rg
 from .app import DeviceOption, app, command, print_highest
 from .files import FormatOption, OutputFormatOption
 from .layered_input import (
-    CLUSTERING_IGNORES,
+    DIRECTED_IGNORES,
     UNDIRECTED_IGNORES,
     MemoryLimitOption,
     read_graph_or_layers,
@@ -102,7 +102,7 @@ def clustering(
         output_format=output_format, top=top, verify=verify,
     )  # fmt: skip
     graph: Any = read_graph_or_layers(
-        context, run, edges, source, destination, ignored=CLUSTERING_IGNORES,
+        context, run, edges, source, destination, ignored=DIRECTED_IGNORES,
         memory_limit=memory_limit, device=device, vertices=vertices, verify=verify,
         directed=not undirected,
     )  # fmt: skip

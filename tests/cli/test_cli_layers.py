@@ -720,6 +720,14 @@ def test_components(store, edges, strong):
     assert run("components", edges, *strong, "--memory-limit", "60MB").stdout == expected
 
 
+def test_strong_components_need_directed_layers(edges):
+    run("layer", edges, "--from", "a", "--undirected")
+    limit = "--memory-limit", "60MB"
+    assert run("components", edges, *limit).stdout == run("components", edges).stdout
+    done = run("components", edges, "--strong", *limit, code=1)
+    assert "different options (another direction); build others with `" in done.stderr
+
+
 def test_similarity(store, edges, tmp_path):
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("source,destination\na,b\nb,e\n")
