@@ -71,8 +71,9 @@ def test_pairs_as_a_list(method):
         assert result["jaccard"].tolist() == expected["jaccard"].tolist()
     assert not len(rg.neighbor_similarity(EDGES, [], method=method)["jaccard"])
     rg.verify.neighbor_similarity(EDGES, expected, [(3, 0), (0, 3)])
-    with pytest.raises(GraphError, match="list of tuples of two vertices"):
-        rg.neighbor_similarity(EDGES, (0, 3), method=method)
+    for pairs in ((0, 3), "pairs.csv", frame.to_numpy(), zip([0], [3]), frame["source"]):
+        with pytest.raises(GraphError, match=r"pairs is .* list of tuples of two vertices"):
+            rg.neighbor_similarity(EDGES, pairs, method=method)
     named = frame.rename(columns={"source": "first", "destination": "second"})
     with pytest.raises(MissingColumnError) as caught:
         rg.neighbor_similarity(EDGES, named, method=method)

@@ -35,6 +35,7 @@ from .similarity import (
 
 Kind = Literal["jaccard", "overlap", "cosine", "common"]
 KINDS = get_args(Kind)
+PAIRS_REQUIREMENT = "it must be a frame, or a list of tuples of two vertices"
 CODES = {
     "jaccard": SIMILARITY_JACCARD,
     "overlap": SIMILARITY_OVERLAP,
@@ -95,8 +96,10 @@ def tabulate_pairs(labeling: Labeling, pairs: Any) -> Any:
         if len(columns) != 2:
             reject("pairs", pairs, f"pass a frame with the columns {', '.join(columns)}")
         if not all(isinstance(row, (list, tuple)) and len(row) == 2 for row in rows):
-            reject("pairs", pairs, "it must be a frame, or a list of tuples of two vertices")
+            reject("pairs", pairs, PAIRS_REQUIREMENT)
         return dict(zip(columns, map(list, zip(*rows)) if rows else ([], []), strict=True))
+    if not (frames.is_frame(pairs) or hasattr(pairs, "collect")):  # of lazy frames below
+        reject("pairs", pairs, PAIRS_REQUIREMENT)
     _, table = frames.normalize_frame(pairs, "pairs")
     names = list(map(str, frames.column_names(table)))
     if len(names) == len(columns) == 2 and not {*names} & {*columns}:
