@@ -350,6 +350,15 @@ def _create_sweep(
     return sweep
 
 
+def own_vertices(communicator: Communicator, storage: LayeredStorage) -> slice:
+    """Return the vertices of which a rank has the rows: about as many as any other rank."""
+    start, stop = (
+        storage.num_vertices * rank // communicator.size
+        for rank in (communicator.rank, communicator.rank + 1)
+    )
+    return slice(start, stop)
+
+
 def finish_vertices(
     communicator: Communicator,
     storage: LayeredStorage,
@@ -357,25 +366,19 @@ def finish_vertices(
     predecessors: Array,
     info: Any,
 ) -> tuple[Frame, Any]:
-    """Return the rows of about equally many vertices from the columns of all; see `finish_frame`.
+    """Return the rows of a rank from the arrays of all vertices; see `finish_frame`.
 
     There is no column of predecessors if `predecessors` is empty.
     """
-    labeling, num_vertices = storage.labeling, storage.num_vertices
-    start, stop = (
-        num_vertices * rank // communicator.size
-        for rank in (communicator.rank, communicator.rank + 1)
-    )
+    labeling, rows = storage.labeling, own_vertices(communicator, storage)
     own_columns = {
-        name: tuple(each[start:stop] for each in values)
-        if isinstance(values, tuple)
-        else values[start:stop]
+        name: tuple(each[rows] for each in values) if isinstance(values, tuple) else values[rows]
         for name, values in columns.items()
     }
     if predecessors.size:
-        own = predecessors[start:stop]
+        own = predecessors[rows]
         own_columns |= labeling.name_columns(own, own < NO_VERTEX, "predecessor")
-    ids = storage.xp.arange(start, stop, dtype=np.int32)
+    ids = storage.xp.arange(rows.start, rows.stop, dtype=np.int32)
     return finish_frame(communicator, labeling.vertex_frame(own_columns, ids), info)
 
 

@@ -35,8 +35,9 @@ from ..progress import Report
 from .communicator import Communicator
 from .components import join_forests
 from .executor import release_on_error
-from .layered import choose_limit, finish_vertices
+from .layered import choose_limit, finish_vertices, own_vertices
 from .layered_storage import TITLES, DistributedLayeredStorage, balance_partitions
+from .storage import finish_frame
 
 
 @release_on_error
@@ -190,8 +191,11 @@ def _propagate_labels(
     """Return the rows of labels."""
     with _open_tiles(communicator, storage, algorithm, memory_limit) as tiles:
         labels = layered_labels.propagate_labels(tiles, parameters, communicator.all_gather)
-    labels = to_vertex_order(storage, labels)
-    return _finish(communicator, storage, label_columns(storage.labeling, labels))
+    labeling, rows = storage.labeling, own_vertices(communicator, storage)
+    columns = label_columns(labeling, to_vertex_order(storage, labels)[rows])
+    ids = storage.xp.arange(rows.start, rows.stop, dtype=np.int32)
+    frame = labeling.vertex_frame(columns, ids)
+    return finish_frame(communicator, frame, (storage.last_run, None))
 
 
 def _count_triangles(

@@ -84,6 +84,14 @@ def test_processes(client, tmp_path):
         check_same(name, *opened(folder, client))
 
 
+def test_names_that_are_text(threads, tmp_path):
+    edges = pandas.DataFrame(SHAPES["random"], columns=["source", "destination", "weight"])
+    edges = edges.astype({"source": str, "destination": str})
+    folder = stored(tmp_path / "layers", edges, "7", 100)
+    for name in RUNS:
+        check_same(name, *opened(folder, threads))
+
+
 def test_a_limit_that_is_too_low(threads, tmp_path):
     folder = stored(tmp_path / "layers", SHAPES["random"], 7, 100, weight=None)
     layers, whole = opened(folder, threads)
