@@ -278,6 +278,13 @@ def _unsupported_error(name: str, unsupported: type) -> GraphError:
             parameter="graph",
         )
     supported = [each for each, row in IMPLEMENTATIONS.items() if unsupported in row]
+    if unsupported is DistributedLayeredStorage and LayeredStorage in IMPLEMENTATIONS[name]:
+        return GraphError(
+            f"{name} does not support layered edge lists on a cluster, only "
+            f"{', '.join(supported)} do; open the list without client=",
+            parameter="graph",
+            hint="open the list without client=",
+        )
     return GraphError(
         f"{name} does not support layered edge lists, only {', '.join(supported)} do; pass a Graph "
         "or an edge frame, which may be a Dask frame",
@@ -291,11 +298,18 @@ def estimate_memory(
     graph_or_path: GraphLike | str | Path, algorithm: Algorithm, **options: Any
 ) -> MemoryEstimate:
     graph_or_path = storage_of(graph_or_path)
-    if isinstance(graph_or_path, (DistributedGraph, DistributedLayeredStorage)):
+    if isinstance(graph_or_path, DistributedGraph):
         raise GraphError(
             "estimate_memory does not support graphs on a Dask cluster; call .compute() first, or "
             "pass the edges",
             parameter="graph_or_path",
+        )
+    if isinstance(graph_or_path, DistributedLayeredStorage):
+        raise GraphError(
+            "estimate_memory does not support layered edge lists on a cluster; open the list "
+            "without client=",
+            parameter="graph_or_path",
+            hint="open the list without client=",
         )
     if isinstance(graph_or_path, LayeredStorage):
         memory.check_algorithm(algorithm)
