@@ -238,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     slopes = [
         (label, row["task"], f"{row['to_edges']:,}", f"{row['time_slope']:.2f}",
          f"{row['memory_slope']:.2f}")
-        for label, rows in machines.items() for row in rows if row["table"] == "slope"
+        for label, rows in machines.items() for row in rows if row.get("time_slope") is not None
     ]  # fmt: skip
     everything = verdict([row for own in by_label.values() for row in own])
     sections = {label: machine_section(own) for label, own in by_label.items()} | {
