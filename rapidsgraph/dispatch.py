@@ -31,6 +31,7 @@ from .distributed import derived_graph as distributed_derived
 from .distributed import edges as distributed_edges
 from .distributed import label_propagation as distributed_label_propagation
 from .distributed import layered as distributed_layered
+from .distributed import layered_similarity as distributed_layered_similarity
 from .distributed import layered_tiles as distributed_tiles
 from .distributed import neighbor_similarity as distributed_similarity
 from .distributed import pagerank as distributed_pagerank
@@ -150,6 +151,7 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LocalGraph: similarity.structural_similarity,
         LayeredStorage: layered_similarity.structural_similarity,
         DistributedGraph: distributed_scan.structural_similarity,
+        DistributedLayeredStorage: distributed_layered_similarity.structural_similarity,
         FrameGraph: relational_scan.structural_similarity,
     },
     "scan": {
@@ -161,6 +163,7 @@ IMPLEMENTATIONS: dict[str, dict[type, Callable[..., Any]]] = {
         LocalGraph: _neighbor_similarity.neighbor_similarity,
         LayeredStorage: layered_similarity.neighbor_similarity,
         DistributedGraph: distributed_similarity.neighbor_similarity,
+        DistributedLayeredStorage: distributed_layered_similarity.neighbor_similarity,
         FrameGraph: relational_similarity.neighbor_similarity,
     },
     "triangle_count": {
@@ -278,13 +281,6 @@ def _unsupported_error(name: str, unsupported: type) -> GraphError:
             parameter="graph",
         )
     supported = [each for each, row in IMPLEMENTATIONS.items() if unsupported in row]
-    if unsupported is DistributedLayeredStorage and LayeredStorage in IMPLEMENTATIONS[name]:
-        return GraphError(
-            f"{name} does not support layered edge lists on a cluster, only "
-            f"{', '.join(supported)} do; open the list without client=",
-            parameter="graph",
-            hint="open the list without client=",
-        )
     return GraphError(
         f"{name} does not support layered edge lists, only {', '.join(supported)} do; pass a Graph "
         "or an edge frame, which may be a Dask frame",

@@ -32,6 +32,8 @@ TITLES = {
     "strong_components": "strong components", "core_number": "core numbers",
     "label_propagation": "label propagation", "triangle_count": "triangles",
     "clustering_coefficient": "clustering coefficients",
+    "neighbor_similarity": "neighbor similarity",
+    "structural_similarity": "structural similarity",
 }  # fmt: skip
 STORES = "stores"  # key of the tasks that have opened the store
 

@@ -19,6 +19,7 @@ from ..algorithms.similarity import count_by_triangles
 from ..device import Array
 from ..frames import Frame
 from ..graph.csr import Adjacency, permute, row_indices, sort_pairs
+from ..graph.vertex_names import Labeling
 from .storage import LayeredStorage
 from .sweeps import to_vertex_order
 from .tiles import Tiles, open_tiles, sort_lists
@@ -49,62 +50,89 @@ class ComparedPairs:
 def neighbor_similarity(storage: LayeredStorage, parameters: SimilarityParameters) -> Frame:
     """Compare neighborhoods in a layered edge list; see `rapidsgraph.neighbor_similarity`."""
     labeling, kind, limit = storage.labeling, parameters.kind, parameters.memory_limit
-    _check_columns(storage, kind)
+    check_columns(labeling, kind)
     if parameters.pairs is None:
-        pairs = compare_edges(storage, "neighbor_similarity", TITLE, limit)
+        pairs = sort_edges(*count_edges(storage, "neighbor_similarity", TITLE, limit))
     else:
         pairs = compare_pairs(storage, *find_pairs(labeling, parameters.pairs), limit)
-    degrees = pairs.degrees[pairs.sources], pairs.degrees[pairs.destinations]
-    values = compare(kind, pairs.common, *degrees)
-    return labeling.edge_frame(pairs.sources, pairs.destinations, {kind: values})
+    return create_pair_frame(labeling, pairs, kind)
 
 
 def structural_similarity(storage: LayeredStorage, parameters: Parameters) -> Frame:
     """Compare endpoints of edges; see `rapidsgraph.structural_similarity`."""
-    _check_columns(storage, "similarity")
+    check_columns(storage.labeling, "similarity")
     limit, title = parameters.memory_limit, "structural similarity"
-    pairs = compare_edges(storage, "structural_similarity", title, limit)
-    sizes = pairs.degrees.astype(np.float64) + 1
-    values = sizes[pairs.sources] * sizes[pairs.destinations]
-    values = (pairs.common + np.int32(2)) / np.sqrt(values)
-    columns = {"similarity": values}
-    return storage.labeling.edge_frame(pairs.sources, pairs.destinations, columns)
+    pairs = sort_edges(*count_edges(storage, "structural_similarity", title, limit))
+    return create_pair_frame(storage.labeling, pairs, "similarity")
 
 
-def _check_columns(storage: LayeredStorage, column: str) -> None:
-    labeling = storage.labeling
+def check_columns(labeling: Labeling, column: str) -> None:
+    """Raise GraphError if a column of the result has the name of another one."""
     endpoints = (labeling.endpoint_columns(end).values() for end in ("source", "destination"))
     labeling.check_name_collisions(column, *(name for names in endpoints for name in names))
 
 
-def compare_edges(
-    storage: LayeredStorage, algorithm: Algorithm, title: str, memory_limit: int | str | None
-) -> ComparedPairs:
-    """Count the common neighbors of the endpoints of every edge.
+def create_pair_frame(labeling: Labeling, pairs: ComparedPairs, column: str) -> Frame:
+    """Return the frame of a kind of neighbor similarity, or of the structural "similarity"."""
+    if column == "similarity":
+        sizes = pairs.degrees.astype(np.float64) + 1
+        values = sizes[pairs.sources] * sizes[pairs.destinations]
+        values = (pairs.common + np.int32(2)) / np.sqrt(values)
+    else:
+        degrees = pairs.degrees[pairs.sources], pairs.degrees[pairs.destinations]
+        values = compare(column, pairs.common, *degrees)
+    return labeling.edge_frame(pairs.sources, pairs.destinations, {column: values})
 
-    Edges are those of the undirected simple graph, with the smaller id first, sorted by both.
+
+def count_edges(
+    storage: LayeredStorage,
+    algorithm: Algorithm,
+    title: str,
+    memory_limit: int | str | None,
+    rank: int = 0,
+    size: int = 1,
+) -> tuple[list[Array], Array, Array]:
+    """Count the common neighbors of the endpoints of every edge, each rank of its own tiles.
+
+    Returns
+    -------
+    ends : list of two int32 arrays, shape (edges,)
+        Sources and destinations: edges of the undirected simple graph, in any order, with the
+        smaller id first.
+    common, degrees : arrays
+        See `ComparedPairs`. Degrees are 0 for vertices whose lists this rank has not loaded; it has
+        loaded those of its tiles.
     """
-    result_bytes = PAIR_BYTES * max_undirected_edges(storage)
-    with open_tiles(storage, algorithm, title, memory_limit, result_bytes) as tiles:
-        degrees = storage.xp.zeros(storage.num_vertices, np.int64)
-        columns = [list(each) for each in zip(*_count_edges(tiles, degrees), strict=True)]
-    xp, num_vertices = storage.xp, storage.num_vertices
+    xp, result_bytes = storage.xp, PAIR_BYTES * max_undirected_edges(storage)
+    empty = xp.empty(0, xp.int32)
+    with open_tiles(storage, algorithm, title, memory_limit, result_bytes, rank, size) as tiles:
+        degrees = xp.zeros(storage.num_vertices, np.int64)
+        parts = (empty, empty, empty), *_count_edges(tiles, degrees)
+    columns = [list(each) for each in zip(*parts, strict=True)]
+    del parts
     # Arrays of parts are freed one by one.
     sources, destinations, common = (xp.concatenate(columns.pop(0)) for _ in range(3))
     sources, destinations = storage.order[sources], storage.order[destinations]
-    pairs = [xp.minimum(sources, destinations), xp.maximum(sources, destinations)]
-    del sources, destinations
-    offsets, neighbors, order = sort_pairs(pairs, num_vertices, with_order=True)
+    ends = [xp.minimum(sources, destinations), xp.maximum(sources, destinations)]
+    return ends, common, to_vertex_order(storage, degrees)
+
+
+def sort_edges(ends: list[Array], common: Array, degrees: Array) -> ComparedPairs:
+    """Return edges sorted by sources and destinations; `ends` is emptied, to free memory early."""
+    offsets, neighbors, order = sort_pairs(ends, degrees.size, with_order=True)
     common = permute(common, order)
     del order
-    sources = row_indices(Adjacency(offsets, neighbors, xp.empty(0)))
-    return ComparedPairs(sources, neighbors, common, to_vertex_order(storage, degrees))
+    sources = row_indices(Adjacency(offsets, neighbors, degrees[:0]))
+    return ComparedPairs(sources, neighbors, common, degrees)
 
 
 def _count_edges(tiles: Tiles, degrees: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield edges as positions, with their numbers of common neighbors; fill in the degrees."""
+    """Yield the edges of a rank's tiles as positions, and their numbers of common neighbors.
+
+    Fill in the degrees.
+    """
     xp, bounds, other = tiles.storage.xp, tiles.bounds, None
-    for index in range(len(tiles)):
+    for index in tiles.own:
         tile, other = other, None  # the last one that was loaded, if it is the next one
         if tile is None or tile[0] != index:
             tile = None

@@ -8,6 +8,7 @@ from test_distributed_layered import client_of, computed, opened, stored
 from test_layered_strong import DAG, grid_edges
 
 import rapidsgraph as rg
+from rapidsgraph.algorithms.run_memory import PAIR_BYTES
 from rapidsgraph.dispatch import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 
@@ -26,6 +27,14 @@ RUNS = {
     "triangle_count": rg.triangle_count,
     "clustering_coefficient": rg.clustering_coefficient,
 }
+
+KINDS = "jaccard", "overlap", "cosine", "common"
+
+
+@pytest.fixture(scope="module")
+def thread():
+    """A client of one worker in this process."""
+    yield from client_of(n_workers=1, processes=False)
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +119,100 @@ def test_no_edges(threads, tmp_path):
     assert storage_of(layers).num_partitions == 3
     for name in RUNS:
         check_same(name, layers, whole)
+
+
+# Similarities, whose rows are edges or pairs
+
+
+def pairs_in(graph):
+    """Pairs of any vertices, among them equal ones, in any order."""
+    names = storage_of(graph).labeling.vertex_frame({})["vertex"].tolist()
+    ids = np.random.default_rng(5).integers(0, len(names), (500, 2))
+    return [(names[one], names[other]) for one, other in ids.tolist()]
+
+
+def check_similarities(layers, whole, limit=None):
+    """Compare all similarities with those of the list in memory; return the frame of edges."""
+    pairs = pairs_in(whole)
+    pair_limit = None if limit is None else limit + PAIR_BYTES * len(pairs)
+    for kind in KINDS:
+        edges = rg.neighbor_similarity(layers, kind=kind, memory_limit=limit)
+        check_rows(layers, edges, rg.neighbor_similarity(whole, kind=kind))
+        assert layers.last_run.partitions > 0 or not whole.num_edges
+        found = rg.neighbor_similarity(layers, pairs, kind=kind, memory_limit=pair_limit)
+        check_rows(layers, found, rg.neighbor_similarity(whole, pairs, kind=kind))
+    found = rg.structural_similarity(layers, memory_limit=limit)
+    check_rows(layers, found, rg.structural_similarity(whole))
+    return edges
+
+
+def check_rows(layers, found, expected):
+    client = storage_of(layers).client
+    assert found.dtypes.tolist() == expected.dtypes.tolist()
+    whole = client.compute(found).result()
+    pandas.testing.assert_frame_equal(whole, expected, check_exact=True)
+
+
+@pytest.mark.filterwarnings("ignore:the root .* reaches no other vertex")
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("shape", ["random", "star", "loops", "one edge"])
+def test_similarities_equal_those_of_list_in_memory(threads, tmp_path, directed, shape):
+    options = {"directed": directed, "weight": None}
+    folder = stored(tmp_path / "layers", SHAPES[shape], SHAPES[shape][0][0], 100, **options)
+    layers, whole = opened(folder, threads)
+    edges = check_similarities(layers, whole)
+    if shape == "random":  # a star has one source, whose rows are on one rank
+        lengths = [len(each) for each in threads.gather(threads.compute(edges.to_delayed()))]
+        assert len(lengths) == 3 and max(lengths) < 1.2 * min(lengths)
+        check_similarities(layers, whole, rg.estimate_memory(whole, "neighbor_similarity").streamed)
+
+
+def test_similarities_of_one_rank(thread, tmp_path):
+    folder = stored(tmp_path / "layers", SHAPES["random"], 7, 100)
+    check_similarities(*opened(folder, thread))
+
+
+def test_similarities_in_processes_with_names_that_are_text(client, tmp_path):
+    edges = pandas.DataFrame(SHAPES["random"], columns=["source", "destination", "weight"])
+    edges = pandas.concat((edges, edges[:50]))  # parallel edges
+    loops = edges[:5].assign(destination=edges["source"][:5])
+    edges = pandas.concat((edges, loops)).astype({"source": str, "destination": str})
+    folder = stored(tmp_path / "layers", edges, "7", 100)
+    check_similarities(*opened(folder, client))
+
+
+@pytest.mark.filterwarnings("ignore:the root .* reaches no other vertex")
+def test_similarities_without_rows(threads, tmp_path):
+    graph = rg.Graph({"source": [], "destination": []}, vertices=4)
+    LayeredEdgeList.build(graph, 2).save(tmp_path / "layers")
+    layers, whole = opened(tmp_path / "layers", threads)
+    check_similarities(layers, whole)
+    expected = rg.neighbor_similarity(whole, [])
+    check_rows(layers, rg.neighbor_similarity(layers, []), expected)
+
+
+def test_pairs_in_a_dask_frame(threads, tmp_path):
+    dataframe = pytest.importorskip("dask.dataframe")
+    folder = stored(tmp_path / "layers", SHAPES["random"], 7, 100)
+    layers, whole = opened(folder, threads)
+    pairs = pandas.DataFrame(pairs_in(whole)[:50], columns=["source", "destination"])
+    found = rg.neighbor_similarity(layers, dataframe.from_pandas(pairs, npartitions=2))
+    check_rows(layers, found, rg.neighbor_similarity(whole, pairs))
+
+
+def test_similarities_that_cannot_be_computed(threads, tmp_path):
+    folder = stored(tmp_path / "layers", SHAPES["random"], 7, 100)
+    for run in (rg.neighbor_similarity, rg.structural_similarity):
+        needed = []
+        for graph in opened(folder, threads):
+            with pytest.raises(rg.InsufficientMemoryError) as caught:
+                run(graph, memory_limit=100)
+            needed.append(caught.value.needed)
+        assert needed[0] == needed[1]
+    layers, whole = opened(folder, threads)
+    messages = []
+    for graph in (layers, whole):
+        with pytest.raises(rg.GraphError) as caught:
+            rg.neighbor_similarity(graph, [(7, -1)])
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
