@@ -21,11 +21,11 @@ CORE, BORDER, HUB, OUTLIER = range(4)  # roles of vertices
 MERGE_FIRST, MERGE_SUM, MERGE_MIN, MERGE_MAX = range(4)
 KEEP_ALL = -1  # parallel edges are not merged
 
-ARC_CHUNK = 1024  # consecutive arcs that a warp processes, whatever rows they are of
+ARC_CHUNK = 1024  # consecutive arcs that a warp processes, of any number of rows
 
 # Radix sort
 SORT_TILE = 4096  # consecutive items that a block moves
-SORT_DIGITS = 256  # threads of the block, and digits that a pass has at most
+SORT_DIGITS = 256  # threads of the block, and the most digits of a pass
 
 # Out-of-core build
 NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31

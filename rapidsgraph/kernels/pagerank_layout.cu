@@ -44,9 +44,9 @@ __device__ __forceinline__ void add_of_block(long long value, long long *total) 
   __syncthreads();
 }
 
-// keys[v] orders vertices by descending in-degree, and first those with out-edges among equals.
-// counts[t] += rows longer than thresholds[t]; the next value, the arcs of other rows than those
-// longer than thresholds[0], and the last one, the isolated rows.
+// keys[v] sorts vertices by descending in-degree, those with out-edges first among equals.
+// counts[t] += rows longer than thresholds[t]; behind these, arcs of rows that are not longer than
+// thresholds[0], and isolated rows.
 extern "C" __global__ void rank_rows(long long num_rows, long long num_thresholds,
                                      const long long *thresholds, const long long *offsets,
                                      const double *out_weights, long long *keys,
