@@ -90,8 +90,8 @@ def measure_rank(
 
     def times(call: Callable[[], Any], num_rounds: int = ROUNDS) -> list[float]:
         """Return the milliseconds of all ranks together; the first call warms up."""
-        together = lambda: (barrier.wait(), call(), clock.synchronize(), barrier.wait())  # noqa: E731
-        return [clock.ms(together) for _ in range(num_rounds + 1)][1:]
+        timed_call = lambda: (barrier.wait(), call(), clock.synchronize(), barrier.wait())  # noqa: E731
+        return [clock.ms(timed_call) for _ in range(num_rounds + 1)][1:]
 
     def put(algorithm: str, milliseconds: list[float], **values: Any) -> None:
         if rank == 0:
