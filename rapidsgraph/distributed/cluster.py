@@ -16,7 +16,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from multiprocessing import spawn
+from multiprocessing import forkserver, spawn
 from typing import Any
 
 from .. import device as devices
@@ -143,6 +143,7 @@ def cluster(
         clusters, processes = set(SpecCluster._instances), multiprocessing.active_children()
         try:
             with _start_lock, config.set(settings):
+                _start_fork_server()
                 local_cluster = create(
                     protocol=protocol,
                     dashboard_address="127.0.0.1:0",  # any free port: several clusters may be open
@@ -379,6 +380,18 @@ def _process_settings() -> Iterator[None]:
             if not _num_open_clusters:
                 setattr(spawn, "get_preparation_data", _original_preparation_data)  # noqa: B010
                 _dask_settings.__exit__(None, None, None)
+
+
+def _start_fork_server() -> None:
+    """Start the process that Dask may be configured to fork workers from, unless it runs.
+
+    Started with the first worker, it would inherit the blocked SIGINT and pass that on to all
+    processes that the caller forks from it.
+    """
+    from distributed.utils import get_mp_context
+
+    if get_mp_context().get_start_method() == "forkserver":
+        forkserver.ensure_running()
 
 
 def _preparation_data_without_main(name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import sys
 import time
 import types
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -112,6 +112,13 @@ def test_dashboards_use_different_ports(two):
 
 def test_workers_leave_ctrl_c_to_the_caller(two):
     assert {handler for _, handler, _ in two.run(of_worker).values()} == {signal.SIG_IGN}
+
+
+@pytest.mark.usefixtures("two")
+def test_processes_of_the_caller_receive_ctrl_c():
+    """Although they are forked from the same process as the workers."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as executor:
+        assert executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result() == set()
 
 
 def test_memory_limit_per_worker(two):
