@@ -6,6 +6,7 @@ a layered edge list is built the type of its names is not known for certain; see
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
@@ -197,17 +198,19 @@ def _read_sources(path: Input, columns: Sequence[str]) -> list[Source]:
         rows: list[Source] = []
         if isinstance(table, Text):  # unchanged: 007 may be the name of a vertex
             indices = [table.names.index(name) for name in columns]
-            lines = itertools.islice(table.rows(), table.header_rows, None)
-            for row, (line, fields) in enumerate(lines):
-                if len(fields) != len(table.names):
-                    name, line = table.locate(line)
-                    raise GraphError(
-                        f"{name}, line {line}: the number of fields is {len(fields)}, not "
-                        f"{len(table.names)}",
-                        path=name,
-                        row=row,
-                    )
-                rows.append((f"{files}, line {line}", [fields[index] for index in indices]))
+            with contextlib.closing(table.rows()) as lines:
+                for row, (line, fields) in enumerate(
+                    itertools.islice(lines, table.header_rows, None)
+                ):
+                    if len(fields) != len(table.names):
+                        name, line = table.locate(line)
+                        raise GraphError(
+                            f"{name}, line {line}: the number of fields is {len(fields)}, not "
+                            f"{len(table.names)}",
+                            path=name,
+                            row=row,
+                        )
+                    rows.append((f"{files}, line {line}", [fields[index] for index in indices]))
         else:
             names = check_table(table.read([[name] for name in columns], []), table, [])
             values = zip(*(names[name].to_pylist() for name in columns), strict=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, Self
 
 from ..errors import GraphError
@@ -84,7 +84,7 @@ class JsonLines(Text):
                     raise self._error(number, f"it is not a JSON object ({error})") from error
                 yield number, len(line), values
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
+    def rows(self) -> Generator[tuple[int, list[str]]]:
         """Yield (line number, fields) of each object, with empty text for missing values."""
         for number, _, values in self._objects():
             fields = (values.get(name) for name in self.names)

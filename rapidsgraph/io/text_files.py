@@ -14,7 +14,7 @@ import contextlib
 import csv
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any, NoReturn, Self
 
@@ -185,7 +185,7 @@ class Text:
                     yield line
                     number += 1
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
+    def rows(self) -> Generator[tuple[int, list[str]]]:
         """Yield (line number, fields) of each row, the header included.
 
         This is slow, and meant for headers and error messages.
@@ -420,16 +420,17 @@ class Text:
 
     def raise_first_error(self, ids: Sequence[str], numbers: Sequence[str]) -> None:
         """Raise GraphError for the first invalid row; return if there is none."""
-        rows = itertools.islice(self.rows(), self.header_rows, None)
-        for row, (line, fields) in enumerate(rows):
-            if len(fields) != len(self.names):
-                problem = f"the number of fields is {len(fields)}, not {len(self.names)}"
-                raise self._error(line, problem, row=row)
-            values = dict(zip(self.names, fields, strict=True))
-            for name in (*ids, *numbers):
-                value_problem = self._find_problem(name, values[name], name in numbers)
-                if value_problem:
-                    raise self._error(line, value_problem, row=row, column=name, value=values[name])
+        with contextlib.closing(self.rows()) as rows:  # an error keeps the loop, with an open file
+            for row, (line, fields) in enumerate(itertools.islice(rows, self.header_rows, None)):
+                if len(fields) != len(self.names):
+                    problem = f"the number of fields is {len(fields)}, not {len(self.names)}"
+                    raise self._error(line, problem, row=row)
+                values = dict(zip(self.names, fields, strict=True))
+                for name in (*ids, *numbers):
+                    value = values[name]
+                    value_problem = self._find_problem(name, value, name in numbers)
+                    if value_problem:
+                        raise self._error(line, value_problem, row=row, column=name, value=value)
 
     def _find_problem(self, name: str, value: str, must_be_number: bool) -> str | None:
         """Return the problem of a value of column `name`, or None."""

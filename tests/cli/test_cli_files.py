@@ -147,12 +147,12 @@ def test_a_pipe(tmp_path, edges, compress):
 @pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["csv", "jsonl", "parquet", "arrow", "snap", "mtx"])
 def test_generated_edges_in_a_pipe(file_format):
-    generated = start("generate", "grid", 30, "-o", "-", "--output-format", file_format)
-    done = start("components", "-", "--format", file_format, "-o", "-", stdin=generated.stdout)
-    out, err = done.communicate(timeout=60)
+    with start("generate", "grid", 30, "-o", "-", "--output-format", file_format) as generated:
+        done = start("components", "-", "--format", file_format, "-o", "-", stdin=generated.stdout)
+        out, err = done.communicate(timeout=60)
     assert out.decode().splitlines()[-1].endswith(",0"), err
     assert len(out.splitlines()) == 901
-    assert generated.wait(60) == 0
+    assert generated.returncode == 0
 
 
 @pytest.mark.slow
@@ -168,11 +168,12 @@ def test_errors_of_standard_input():
 @pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["csv", "parquet", "jsonl"])
 def test_a_closed_pipe_is_quiet(file_format):
-    process = start("generate", "grid", 500, "--output", "-", "--output-format", file_format)
-    process.stdout.read(10)
-    process.stdout.close()
-    err = process.stderr.read()
-    assert process.wait(60) in (1, -signal.SIGPIPE)
+    command = ["generate", "grid", 500, "--output", "-", "--output-format", file_format]
+    with start(*command) as process:
+        process.stdout.read(10)
+        process.stdout.close()
+        err = process.stderr.read()
+        assert process.wait(60) in (1, -signal.SIGPIPE)
     assert err == b""
 
 
@@ -180,17 +181,17 @@ def test_a_closed_pipe_is_quiet(file_format):
 def test_ctrl_c_while_standard_input_is_read(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "rapidsgraph", "pagerank", "-", "--format", "csv"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    process.stdin.write(b"1,2\n" * 2**20)
-    process.stdin.flush()
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("rapidsgraph-*/stream")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
-    assert process.stderr.read().startswith(b"error: interrupted")
+    ) as process:
+        process.stdin.write(b"1,2\n" * 2**20)
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("rapidsgraph-*/stream")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stderr.read().startswith(b"error: interrupted")
     assert list(tmp_path.glob("rapidsgraph-*")) == []
 
 

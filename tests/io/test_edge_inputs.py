@@ -745,3 +745,21 @@ def test_damaged_parquet_from_open_files(content):
         rg.read_edges(io.BytesIO(content), format="parquet")
     assert "stream" not in str(caught.value)
     assert "/" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.csv", "source,destination\na,b\nc\n"),
+        ("e.txt", "1 2\n3\n"),
+        ("e.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1\n"),
+        ("e.jsonl", '{"source":1,"destination":2}\n{"source":1,"destination":true}\n'),
+    ],
+)
+def test_an_error_keeps_no_file_open(put, name, text):
+    psutil = pytest.importorskip("psutil")
+    path = put(name, text)
+    with pytest.raises(GraphError, match=name) as error:
+        read_edges(path, device="cpu")
+    assert error.tb is not None  # with all frames
+    assert str(path) not in [file.path for file in psutil.Process().open_files()]

@@ -83,7 +83,7 @@ def test_snap_of_many_blocks(put):
         ("\n\nsource,destination\n1,2\n", {"source": [1], "destination": [2]}),
         ("\ufeffsource, destination\n1,2\n", {"source": [1], "destination": [2]}),
         ("\ufeff1,2\n", {"source": [1], "destination": [2]}),
-        ("w,destination,source\n9,1,2\n", {"source": [2], "destination": [1]}),
+        ("kind,destination,source\nx,1,2\n", {"source": [2], "destination": [1]}),
         ('source,destination\n"a,b",NA\n', {"source": ["a,b"], "destination": ["NA"]}),
         ("source,destination\n1,2\n\n3,x\n", {"source": ["1", "3"], "destination": ["2", "x"]}),
         ("source,destination\n1,99999999999999999999\n", None),
