@@ -154,6 +154,7 @@ def calls(path, frame):
     yield lambda weight: rg.LayeredEdgeList.cached(path, 0, weight=weight)
 
 
+@pytest.mark.filterwarnings("ignore::rapidsgraph.WeightWarning")
 def test_any_other_column_must_exist(tmp_path):
     frame = pandas.DataFrame(edge_columns("km"))
     path = tmp_path / "edges.csv"
