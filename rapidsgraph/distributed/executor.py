@@ -256,6 +256,16 @@ class DaskExecutor:
 
         return [_release_if_error(future) for future in client.sync(submit)]
 
+    def scatter(self, value: Any, worker: str) -> Any:
+        """Return the future of a value that is sent to a worker, or None if it cannot be sent."""
+        check_open(self.client)
+        options: Any = {"workers": [worker], "hash": False, "asynchronous": True}
+        try:
+            [future] = self.supervise(lambda: self.client.scatter([value], **options))
+        except (KeyError, OSError):  # the worker is lost, or paused
+            return None
+        return _release_if_error(future)
+
     def refresh_workers(self) -> tuple[str, ...]:
         """Update `workers`, and return it.
 

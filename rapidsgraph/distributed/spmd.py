@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ClusterError
 from ..progress import Report
 from . import spmd_worker
 from .communicator import RankLostError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .executor import DaskExecutor
 
 MAX_ATTEMPTS = 4  # of a call whose workers are lost
+LARGE_BYTES = 2**20  # of an argument, which Dask would send as a part of the graph of tasks
 MAX_IDLE_GROUPS = 4  # of a client; each has a socket per pair of ranks, and memory of GPUs
 
 _groups_lock = threading.Lock()
@@ -113,7 +115,8 @@ def run(
     function : callable
         Returns (result, info). Results stay on their workers; infos are small and are returned.
     arguments : list of list
-        Arguments of each rank, among them futures.
+        Arguments of each rank, among them futures. Large ones are scattered in every attempt, since
+        Dask cannot compute them again if their worker is lost.
     name : str
         Prefix of the keys of tasks.
     on_gpu : bool
@@ -131,11 +134,19 @@ def run(
         if attempt:
             workers = executor.refresh_workers()
         addresses = [workers[rank % len(workers)] for rank in range(size)]
+        scattered, sent = _scatter_large(executor, addresses, arguments)
         try:
-            return _run_once(executor, function, arguments, addresses, name, on_gpu, report)
-        except RankLostError:
+            return _run_once(executor, function, sent, addresses, name, on_gpu, report)
+        except ClusterError as error:
+            is_lost = isinstance(error, RankLostError) or any(
+                future.status != "finished" for future in scattered
+            )
             # Arguments that are results of an earlier call are not computed again.
-            if attempt == MAX_ATTEMPTS - 1 or not executor.are_valid(list(arguments)):
+            if (
+                not is_lost
+                or attempt == MAX_ATTEMPTS - 1
+                or not executor.are_valid(list(arguments))
+            ):
                 raise
     raise AssertionError("unreachable")
 
@@ -168,6 +179,39 @@ def _run_once(
     if group is not None:
         _release(executor, group)
     return tasks, [pickle.loads(call.infos[rank]) for rank in range(len(tasks))]
+
+
+def _scatter_large(
+    executor: DaskExecutor, addresses: Sequence[str], arguments: Sequence[Sequence[Any]]
+) -> tuple[list, list[list]]:
+    """Scatter the large arguments of each rank to its worker.
+
+    Returns
+    -------
+    scattered : list of future
+    sent : list of list
+        The arguments, with these futures in place of the large ones.
+    """
+    from dask.sizeof import sizeof
+
+    scattered: list[Any] = []
+    sent = [list(own) for own in arguments]
+    for address, own in zip(addresses, sent, strict=True):
+        for index, value in enumerate(own):
+            if sizeof(value) > LARGE_BYTES and not _has_future(value):
+                future = executor.scatter(value, address)
+                if future is not None:
+                    own[index] = future
+                    scattered.append(future)
+    return scattered, sent
+
+
+def _has_future(argument: Any) -> bool:
+    from distributed import Future
+
+    return isinstance(argument, Future) or (
+        isinstance(argument, (list, tuple)) and any(map(_has_future, argument))
+    )
 
 
 def _idle_groups(client: Any) -> list[Group]:

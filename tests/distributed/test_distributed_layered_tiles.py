@@ -1,15 +1,17 @@
 """Algorithms that every rank of a cluster runs on its own tiles or partitions of a layered list."""
 
+import dask
 import numpy as np
 import pandas
 import pytest
-from conftest import random_edges
+from conftest import columns_of, random_edges
 from test_distributed_layered import client_of, computed, opened, stored
 from test_layered_strong import DAG, grid_edges
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms.run_memory import PAIR_BYTES
 from rapidsgraph.dispatch import storage_of
+from rapidsgraph.distributed import spmd
 from rapidsgraph.layered import LayeredEdgeList
 
 distributed = pytest.importorskip("distributed")
@@ -198,6 +200,20 @@ def test_pairs_in_a_dask_frame(threads, tmp_path):
     pairs = pandas.DataFrame(pairs_in(whole)[:50], columns=["source", "destination"])
     found = rg.neighbor_similarity(layers, dataframe.from_pandas(pairs, npartitions=2))
     check_rows(layers, found, rg.neighbor_similarity(whole, pairs))
+
+
+@pytest.mark.filterwarnings("error:Sending large graph")
+def test_many_pairs_are_sent_beside_the_graph_of_tasks(threads, tmp_path, monkeypatch):
+    dataframe = pytest.importorskip("dask.dataframe")
+    monkeypatch.setattr(spmd, "LARGE_BYTES", 2**15)
+    layers, whole = opened(stored(tmp_path / "layers", SHAPES["random"], 7, 100), threads)
+    frame = pandas.DataFrame(columns_of(SHAPES["random"]))[["source", "destination"]]
+    pairs = pandas.DataFrame(pairs_in(whole) * 40, columns=["source", "destination"])
+    threshold = {"distributed.admin.large-graph-warning-threshold": "64 kB"}
+    with threads.as_current(), dask.config.set(threshold):
+        for graph in (layers, rg.Graph(dataframe.from_pandas(frame, npartitions=3))):
+            found = rg.neighbor_similarity(graph, pairs, kind="common").compute()
+            assert found["common"].sum() == 40 * found["common"][:500].sum()
 
 
 def test_similarities_that_cannot_be_computed(threads, tmp_path):

@@ -232,6 +232,15 @@ def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch)
     same(found, expected)
 
 
+def test_a_worker_dies_that_large_arguments_were_sent_to(two, edges, monkeypatch):
+    """Dask cannot compute scattered data again."""
+    monkeypatch.setattr(spmd, "LARGE_BYTES", 1000)
+    expected = CALLS["pairs"](plain(edges, "pairs"))
+    names = act_on_task(monkeypatch, "pairs", lambda: kill(two))
+    same(CALLS["pairs"](spread(plain(edges, "pairs"))), expected)
+    assert names == ["pairs"]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     ("name", "task"),
