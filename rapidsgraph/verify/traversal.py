@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algorithms.traversal import check_cutoff, check_depth_limit, weighted_graph
-from ..device import Array, array_module, count_nonzero
+from ..algorithms.traversal import (
+    ArcSubgraph,
+    check_cutoff,
+    check_depth_limit,
+    run_bfs,
+    weighted_graph,
+)
+from ..device import Array, array_module, count_nonzero, flatnonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame, Vertices
-from ..graph.csr import row_indices
+from ..graph.csr import Adjacency, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
 from ..validation import suggest_parameters
@@ -221,30 +227,32 @@ def _follow_zero_weight_arcs(
 ) -> None:
     """Resolve vertices that only zero-weight arcs reach, by BFS from the resolved vertices.
 
-    Stores their predecessors, and clears their flags in `is_unresolved`.
+    Stores their predecessors, and clears their flags in `is_unresolved`. The search is that by
+    which `sssp` finds them, so its levels are verified: an arc from the level before leads to every
+    vertex, and no arc leads more than one level away.
 
     Parameters
     ----------
     sources, destinations : int32 arrays
         Endpoints of the zero-weight arcs, by source.
     """
-    xp = array_module(sources)
+    xp, num_vertices = array_module(sources), is_unresolved.size
     keep = is_unresolved[destinations]
     sources, destinations = sources[keep], destinations[keep]
-    is_first = ~is_unresolved[sources]
-    tails, heads = sources[is_first], destinations[is_first]  # arcs of one level
-    while heads.size:
-        xp.minimum.at(predecessors, heads, tails)
-        frontier = xp.unique(heads)
-        is_unresolved[frontier] = False
-        starts = xp.searchsorted(sources, frontier, side="left")
-        stops = xp.searchsorted(sources, frontier, side="right")
-        offsets = xp.cumsum(stops - starts)
-        arcs = xp.arange(int(offsets[-1]))
-        rows = xp.searchsorted(offsets, arcs, side="right")
-        arcs += stops[rows] - offsets[rows]
-        keep = is_unresolved[destinations[arcs]]
-        tails, heads = sources[arcs][keep], destinations[arcs][keep]
+    offsets = xp.searchsorted(sources, xp.arange(num_vertices + 1, dtype=xp.int32))
+    arcs = ArcSubgraph(xp, Adjacency(offsets, destinations, xp.empty(0)))
+    starts = flatnonzero(~is_unresolved)
+    levels = run_bfs(arcs, starts, predecessors=False, bottom_up=False).distances
+    levels[starts] = 0
+    before, after = levels[sources], levels[destinations]
+    if count_nonzero((before >= 0) & ((after < 0) | (after > before + 1))):
+        raise VerificationError(
+            "the search along zero-weight edges, by which sssp finds predecessors, is wrong",
+            column="predecessor",
+        )
+    is_tight = (before >= 0) & (after == before + 1)
+    xp.minimum.at(predecessors, destinations[is_tight], sources[is_tight])
+    is_unresolved &= predecessors == num_vertices
 
 
 def _check_predecessors(graph: LocalGraph, actual: Array, expected: Array) -> None:

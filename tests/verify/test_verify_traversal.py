@@ -9,6 +9,7 @@ import pytest
 from conftest import FrameMaker, columns_of, random_edges, to_pandas
 
 import rapidsgraph as rg
+from rapidsgraph.algorithms import traversal
 from rapidsgraph.generate import rmat
 from rapidsgraph.io import write_frame
 from rapidsgraph.verify import traversal as module
@@ -340,14 +341,67 @@ def test_cycles_that_cost_nothing_are_no_way_by_themselves(make_arrays):
             rg.verify.sssp(frame, wrong, 0)
 
 
-def test_long_chains_of_steps_that_cost_nothing(make_arrays):
-    n = 2000
+def test_long_zero_weight_paths(make_arrays):
+    n = 50_000
     columns = {"source": np.arange(n - 1), "destination": np.arange(1, n)}
     frame = make_arrays(columns | {"weight": np.zeros(n - 1)})
     found = rg.sssp(frame, 0)
     assert rg.verify.sssp(frame, found, 0) == 0
     with pytest.raises(rg.VerificationError, match="vertex 0 has distance 0, but no path"):
         rg.verify.sssp(frame, rg.sssp(frame, [0, 1]), 1)
+
+
+def test_long_zero_weight_cycles(make_arrays):
+    """Arcs in both directions of a cycle, which weight 2 connects with the source in two places."""
+    n = 20_001
+    ring = np.arange(1, n + 1)
+    following = np.roll(ring, -1)
+    columns = {
+        "source": np.concatenate(([0, 0], ring, following)),
+        "destination": np.concatenate(([1, 5000], following, ring)),
+        "weight": np.repeat([2.0, 0.0], (2, 2 * n)),
+    }
+    frame = make_arrays(columns)
+    found = to_pandas(rg.sssp(frame, 0))
+    assert rg.verify.sssp(frame, make_arrays(found.to_dict("list")), 0) == 2
+    # 12501 is as near to 1 as to 5000, so that 12500 and 12502 are equally near.
+    for vertex, predecessor in ((5, 6), (12_501, 12_502), (1, 2)):
+        wrong = found.assign(predecessor=found["predecessor"].where(
+            found["vertex"] != vertex, predecessor))  # fmt: skip
+        with pytest.raises(rg.VerificationError, match=f"vertex {vertex} has predecessor vertex"):
+            rg.verify.sssp(frame, make_arrays(wrong.to_dict("list")), 0)
+    alone = make_arrays({name: values[2:] for name, values in columns.items()})
+    with pytest.raises(rg.VerificationError, match="vertex 1 has distance 0, but no path"):
+        rg.verify.sssp(
+            rg.Graph(alone, weight="weight", vertices=n + 1),
+            make_arrays({"vertex": np.arange(n + 1), "distance": np.zeros(n + 1)}), [0],
+        )  # fmt: skip
+
+
+def test_zero_weight_edges_of_random_graphs(make_arrays):
+    """Most edges have no weight, so that most predecessors come from the search along these."""
+    for seed in range(6):
+        edges = [(a, b, int(w > 0.8)) for a, b, w in random_edges(seed, 60, 150)]
+        frame = make_arrays(columns_of(edges))
+        expected, _ = naive.sssp(edges, [edges[0][0]])
+        found = rg.sssp(frame, edges[0][0])
+        longest = max(d for d in expected.values() if d < INF)
+        assert rg.verify.sssp(frame, found, edges[0][0]) == longest
+
+
+def test_wrong_levels_along_zero_weight_edges_are_found(monkeypatch, make_arrays):
+    def run(graph, *arguments, **options):
+        result = traversal.run_bfs(graph, *arguments, **options)
+        result.distances[3] += 1
+        return result
+
+    edges = [(0, 1, 0), (1, 2, 0), (2, 3, 0), (1, 3, 0)]
+    frame = make_arrays(columns_of(edges))
+    found = rg.sssp(frame, 0)
+    assert rg.verify.sssp(frame, found, 0) == 0
+    monkeypatch.setattr(module, "run_bfs", run)
+    with pytest.raises(rg.VerificationError, match="the search along zero-weight edges"):
+        rg.verify.sssp(frame, found, 0)
 
 
 def test_edges_are_looked_at_piece_by_piece(monkeypatch, make_arrays):
