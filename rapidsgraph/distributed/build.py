@@ -185,7 +185,7 @@ def _read(
     """
     columns: list[EdgeColumns] = []
     extra: list[EdgeColumns] = []
-    errors, own = [], None
+    errors, rank_stats = [], None
     for number, frame in zip(numbers, frames, strict=True):
         try:
             columns.append(
@@ -199,17 +199,17 @@ def _read(
     try:
         extra += [_read_vertices(each, options.labels, options.xp) for each in vertices]
         if not errors:
-            own = _compute_stats(numbers, columns, extra, options)
+            rank_stats = _compute_stats(numbers, columns, extra, options)
     except GraphError as error:
         errors.append(error)
-    gathered = communicator.all_gather_object((errors, own))
+    gathered = communicator.all_gather_object((errors, rank_stats))
     errors = [error for errors, _ in gathered for error in errors]
     if errors:
         raise choose_partition_error(errors)
-    by_rank = [own for _, own in gathered]
-    names = [merge_name_stats(each) for each in zip(*(own[0] for own in by_rank), strict=True)]
-    by_number = {number: each for own in by_rank for number, each in own[1].items()}
-    [schema] = [own[2] for own in by_rank if own[2] is not None]
+    names_by_rank, stats_by_rank, schemas = zip(*(stats for _, stats in gathered), strict=True)
+    names = list(map(merge_name_stats, zip(*names_by_rank, strict=True)))
+    by_number = {number: each for stats in stats_by_rank for number, each in stats.items()}
+    [schema] = [schema for schema in schemas if schema is not None]
     return columns, extra, names, [by_number[number] for number in sorted(by_number)], schema
 
 
@@ -253,8 +253,8 @@ def _concatenate_weights(
     types = [each.weight_type for each in stats if each.weight_type is not None]
     if not types:
         return None
-    own: list[Array] = [each.weights for each in columns]
-    weights = own[0] if len(own) == 1 else xp.concatenate([xp.empty(0, types[0]), *own])
+    arrays: list[Array] = [each.weights for each in columns]
+    weights = arrays[0] if len(arrays) == 1 else xp.concatenate([xp.empty(0, types[0]), *arrays])
     return xp.ascontiguousarray(weights.astype(np.result_type(*types), copy=False))
 
 

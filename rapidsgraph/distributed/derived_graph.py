@@ -243,15 +243,15 @@ def _select_vertices(
     """Return the partition of the subgraph, in ranges that are balanced anew."""
     xp, labeling = partition.xp, partition.labeling
     ids = resolve_vertices(labeling, vertices, "vertices", may_be_empty=True)
-    own = ids[(ids >= partition.start) & (ids < partition.stop)]
-    check_subgraph_memory(partition.adjacency, own, partition.weighted, xp)
+    local_ids = ids[(ids >= partition.start) & (ids < partition.stop)]
+    check_subgraph_memory(partition.adjacency, local_ids, partition.weighted, xp)
     new_ids = xp.full(partition.num_vertices, -1, xp.int32)
     new_ids[ids] = xp.arange(ids.size, dtype=xp.int32)
-    rows = select_rows(partition.adjacency, own)
+    rows = select_rows(partition.adjacency, local_ids)
     neighbors = new_ids[rows.neighbors]
     keep = neighbors >= 0
     weights = rows.weights[keep] if partition.weighted else None
-    arcs = [new_ids[own][row_indices(rows)[keep]], neighbors[keep], weights]
+    arcs = [new_ids[local_ids][row_indices(rows)[keep]], neighbors[keep], weights]
     num_arcs = sum(communicator.all_gather_object(arcs[0].size))
     endpoints = xp.concatenate(arcs[:2])
     bounds = choose_bounds(communicator, endpoints, num_arcs, ids.size)

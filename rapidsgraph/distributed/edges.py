@@ -53,7 +53,7 @@ def _compute_degrees(
     The rows of a partition have all arcs that leave its vertices. Those that enter them may be on
     any rank.
     """
-    adjacency, weighted, own = partition.adjacency, partition.weighted, partition.local_range
+    adjacency, weighted, local = partition.adjacency, partition.weighted, partition.local_range
     check_degree_memory(adjacency, partition.xp)
     if directed:
         columns = {"out_degree": partition.xp.diff(adjacency.offsets)}
@@ -63,7 +63,7 @@ def _compute_degrees(
             columns["weighted_in_degree"] = communicator.all_reduce(sum_neighbors(adjacency))
     else:
         columns = undirected_degrees(adjacency, weighted)
-    frame = create_vertex_frame(partition, {name: columns[name][own] for name in names})
+    frame = create_vertex_frame(partition, {name: columns[name][local] for name in names})
     return finish_frame(communicator, frame)
 
 

@@ -141,8 +141,9 @@ class LocalExecutor:
         **options: Any,
     ) -> tuple[list, list]:
         """Run the only rank in this thread; see `spmd.run`."""
-        [own] = map(_resolve, arguments)
-        result, info = function(LocalCommunicator(), report or spmd_worker.ignore_report, *own)
+        [rank_arguments] = map(_resolve, arguments)
+        report = report or spmd_worker.ignore_report
+        result, info = function(LocalCommunicator(), report, *rank_arguments)
         return [_LocalTask(result)], [info]
 
     def compute_partitions(self, collection: Frame) -> list[_LocalTask]:
@@ -248,10 +249,10 @@ class DaskExecutor:
             # for 10 ms before it sends the next one.
             return [
                 client.submit(
-                    function, *own, workers=[worker],
+                    function, *rank_arguments, workers=[worker],
                     key=f"{monitor.PINNED_PREFIX}{name}-{uuid.uuid4().hex}",
                 )
-                for worker, own in zip(workers, arguments, strict=True)
+                for worker, rank_arguments in zip(workers, arguments, strict=True)
             ]  # fmt: skip
 
         return [_release_if_error(future) for future in client.sync(submit)]

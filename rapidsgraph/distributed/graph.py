@@ -208,7 +208,7 @@ class DistributedGraph(DistributedStorage):
 
     def _build(self, numbers: list[list[int]], frames: list, extra: list) -> list[BuildInfo]:
         """Build the partitions from tasks of frames; rank r reads the frames ``numbers[r]``."""
-        own_frames = [[frames[number] for number in own] for own in numbers]
+        own_frames = [[frames[number] for number in rank_numbers] for rank_numbers in numbers]
         own_extra = [extra[rank :: self.num_partitions] for rank in range(self.num_partitions)]
         arguments = numbers, own_frames, own_extra, self._options
         tasks, infos = self._run(build, arguments, name="build")
@@ -258,17 +258,17 @@ class DistributedGraph(DistributedStorage):
         """Return the partitions of a layout, which `function` computes from those built first."""
         with self._deriving, releasing_on_error():
             if layout not in self._partitions:
-                own = self.built_partitions(), tuple(self.bounds), *arguments
-                tasks, nbytes = self.run(function, *own, name=layout)
-                self._derivations[layout] = function, own
+                rank_arguments = self.built_partitions(), tuple(self.bounds), *arguments
+                tasks, nbytes = self.run(function, *rank_arguments, name=layout)
+                self._derivations[layout] = function, rank_arguments
                 self._set_partitions(layout, tasks, nbytes)
             return self._partitions[layout]
 
     def _rebuild(self) -> None:
         self._cache.clear()
         self._rebuild_first_layout()
-        for layout, (function, own) in list(self._derivations.items()):
-            tasks, nbytes = self._run(function, own, name=layout)
+        for layout, (function, rank_arguments) in list(self._derivations.items()):
+            tasks, nbytes = self._run(function, rank_arguments, name=layout)
             self._set_partitions(layout, tasks, nbytes)
 
     def _rebuild_first_layout(self) -> None:
@@ -427,8 +427,8 @@ def name_vertices(
     communicator: Communicator, report: Report, partition: Partition
 ) -> tuple[Frame, Any]:
     """Return the frame of the vertices of a partition."""
-    own = create_vertex_frame(partition, {})
-    return finish_frame(communicator, own)
+    frame = create_vertex_frame(partition, {})
+    return finish_frame(communicator, frame)
 
 
 def create_vertex_frame(partition: Partition, columns: dict[str, Any]) -> Frame:

@@ -81,8 +81,8 @@ class HostCommunicator(Communicator):
             return xp.asarray(_reduce(self._exchange([host] * self.size), combine))
         flat = host.reshape(-1)
         slices = np.array_split(flat, self.size)
-        own = _reduce(self._exchange(slices), combine)
-        return xp.asarray(np.concatenate(self._exchange([own] * self.size)).reshape(host.shape))
+        reduced = _reduce(self._exchange(slices), combine)
+        return xp.asarray(np.concatenate(self._exchange([reduced] * self.size)).reshape(host.shape))
 
     def allocate(
         self, shape: tuple[int, int], bounds: Sequence[int], dtype: Any, xp: ArrayModule
@@ -113,8 +113,8 @@ class HostCommunicator(Communicator):
 
     def gather_into(self, array: Array, bounds: list[int], shared: frozenset[int]) -> None:
         """Exchange ranges of an array with the ranks that do not share its memory."""
-        own = array[bounds[self.rank] : bounds[self.rank + 1]]
-        message = None if len(shared) == self.size else device.to_host(own)
+        rank_values = array[bounds[self.rank] : bounds[self.rank + 1]]
+        message = None if len(shared) == self.size else device.to_host(rank_values)
         received = self._exchange(
             [None if rank in shared else message for rank in range(self.size)]
         )

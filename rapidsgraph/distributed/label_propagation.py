@@ -48,18 +48,18 @@ def _propagate_labels(
     num_arcs = sum(each.num_arcs for each in partitions)
     num_bytes = ALGORITHM_BYTES["label_propagation"].total(bounds[-1], num_arcs, False)
     check_free_memory(f"labels in a partition of {num_arcs:,} arcs", num_bytes, by_source.xp)
-    own, xp = by_source.local_range, by_source.xp
+    local, xp = by_source.local_range, by_source.xp
     buffer = communicator.allocate((2, bounds[-1]), bounds, xp.int32, xp)
 
     def exchange(labels: Array, iteration: int) -> Array:
         # A rank that is ahead may write the row of iteration t in iteration t + 2, when every rank
         # has copied it.
         row = buffer.array[iteration % 2]
-        row[own] = labels[own]
+        row[local] = labels[local]
         buffer.all_gather(iteration % 2)
         return row.copy()
 
     adjacencies = [each.adjacency for each in partitions]
-    labels = propagate_labels(adjacencies, parameters, is_merged, exchange)[own]
+    labels = propagate_labels(adjacencies, parameters, is_merged, exchange)[local]
     frame = create_vertex_frame(by_source, label_columns(by_source.labeling, labels))
     return finish_frame(communicator, frame)

@@ -336,15 +336,16 @@ def _create_sweep(
 ) -> Callable[[int], Array]:
     """Return the function of one power iteration for `power_iterate`."""
     storage, stream = problem.graph, problem.partitions
-    sums, own = storage.xp.empty((2, storage.num_vertices))
+    sums, rank_sums = storage.xp.empty((2, storage.num_vertices))
     scatter = sweeps.make_scatter(storage, stream, problem.damping, out_weights, pagerank[0], state)
 
     def sweep(parity: int) -> Array:
-        own.fill(0)
-        scatter(own)
+        rank_sums.fill(0)
+        scatter(rank_sums)
         stream.finish()
         initialize_sums(problem, state, sums)
-        sums[...] += communicator.all_reduce(own)  # in rank order: every rank has the same sums
+        # The reduction adds in rank order, so that every rank has the same sums.
+        sums[...] += communicator.all_reduce(rank_sums)
         return sums
 
     return sweep
@@ -376,8 +377,9 @@ def finish_vertices(
         for name, values in columns.items()
     }
     if predecessors.size:
-        own = predecessors[rows]
-        own_columns |= labeling.name_columns(own, own < NO_VERTEX, "predecessor")
+        row_predecessors = predecessors[rows]
+        has_predecessor = row_predecessors < NO_VERTEX
+        own_columns |= labeling.name_columns(row_predecessors, has_predecessor, "predecessor")
     ids = storage.xp.arange(rows.start, rows.stop, dtype=np.int32)
     return finish_frame(communicator, labeling.vertex_frame(own_columns, ids), info)
 

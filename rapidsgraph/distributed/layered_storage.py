@@ -207,7 +207,7 @@ def balance_partitions(costs: np.ndarray, num_ranks: int) -> list[tuple[int, int
     return list(itertools.pairwise([start, *(start + inner).tolist(), stop]))
 
 
-# Ranks
+# SPMD functions: every rank of a communicator calls them.
 
 
 def _open_storage(

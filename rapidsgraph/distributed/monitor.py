@@ -376,8 +376,9 @@ def create_scheduler_plugin() -> Any:
         def _release(self, scheduler: Any) -> list:
             workers, keys = scheduler.workers, []
             for task in scheduler.unrunnable:
-                own, is_pinned = task.worker_restrictions, str(task.key).startswith(pinned_prefix)
-                if is_pinned and own and own.isdisjoint(workers):
+                allowed_workers = task.worker_restrictions
+                is_pinned = str(task.key).startswith(pinned_prefix)
+                if is_pinned and allowed_workers and allowed_workers.isdisjoint(workers):
                     task.worker_restrictions = None
                     keys.append(task.key)
             return keys

@@ -80,7 +80,7 @@ class RankLayout(NamedTuple):
     cached: Array
 
 
-# What a rank does
+# SPMD functions: every rank of a communicator calls them.
 
 
 def _compute_pagerank(
@@ -121,13 +121,13 @@ def _compute_pagerank(
         for values in (personalization, dangling, start)
     )
     columns = [cached.size + bound for bound in bounds]
-    own = slice(*columns[communicator.rank : communicator.rank + 2])
+    local_columns = slice(*columns[communicator.rank : communicator.rank + 2])
     # Iterations read one row and write the other. Padding in the layout refers to the last column.
     buffer = communicator.allocate((2, columns[-1] + 1), columns, value_type, xp)
     contributions, inverse_weights = buffer.array, layout.inverse_weights
     is_dangling = inverse_weights == 0
     pagerank = xp.full(layout.order.size, 1, value_type) * start.astype(value_type)
-    contributions[0, own] = xp.where(is_dangling, pagerank, pagerank * inverse_weights)
+    contributions[0, local_columns] = xp.where(is_dangling, pagerank, pagerank * inverse_weights)
     # Iterations, residual and dangling mass; see pagerank.cu for the others.
     state = xp.asarray([0.0, math.inf, 0.0, 0.0, 0.0])
     state[2] = pagerank[is_dangling].sum(dtype=np.float64)
@@ -161,7 +161,7 @@ def _compute_pagerank(
         else:
             state[0], state[1:3] = done + count, 0.0
         done += count
-    values = contributions[done % 2, own]
+    values = contributions[done % 2, local_columns]
     result = xp.empty_like(pagerank)
     result[layout.order] = xp.where(
         is_dangling, pagerank, values / xp.where(is_dangling, 1, inverse_weights)

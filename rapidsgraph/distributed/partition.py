@@ -320,7 +320,7 @@ def build_partition(
     return Partition(adjacency, bounds[rank], bounds[rank + 1], weighted, labeling)
 
 
-# SPMD functions
+# SPMD functions: every rank of a communicator calls them.
 
 
 def transpose(

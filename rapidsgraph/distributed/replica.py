@@ -50,8 +50,8 @@ def replicate(
         return csr, csc
     xp, layouts = csr.xp, [csr] if csc is None else [csr, csc]
     arc_bytes = sum(each.adjacency.nbytes // max(1, each.num_arcs) + 1 for each in layouts)
-    own = csr.num_arcs, arc_bytes, device.free_memory(xp)
-    arcs, bytes_per_arc, free = zip(*communicator.all_gather_object(own), strict=True)
+    rank_sizes = csr.num_arcs, arc_bytes, device.free_memory(xp)
+    arcs, bytes_per_arc, free = zip(*communicator.all_gather_object(rank_sizes), strict=True)
     # Ranks on a CPU are taken to share a machine.
     num_arcs, num_copies = sum(arcs), 1 if xp is not np else communicator.size
     if num_arcs > max_arcs or num_arcs * max(bytes_per_arc) * num_copies > min(free) // 4:

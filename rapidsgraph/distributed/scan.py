@@ -77,7 +77,7 @@ def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
     return frame
 
 
-# Ranks
+# SPMD functions: every rank of a communicator calls them.
 
 
 def _compute_similarities(
@@ -102,10 +102,10 @@ def _find_clusters(
     memberships: bool,
 ) -> tuple:
     """Return the frame of the clusters and roles of the partition's vertices."""
-    xp, own = partition.xp, partition.local_range
+    xp, local = partition.xp, partition.local_range
     common, sizes = get_common_neighbors(communicator, partition, bounds)
     similar = SimilarityGraph(partition.adjacency, common, epsilon, sizes)
-    is_core = communicator.all_gather(find_cores(similar, mu)[own])
+    is_core = communicator.all_gather(find_cores(similar, mu)[local])
     cores = _select_local(partition, is_core)
     parents, is_border = link_cores(similar, cores, is_core)
     join_forests(communicator, parents)
@@ -114,7 +114,7 @@ def _find_clusters(
     labels = xp.full(partition.num_vertices, NO_CLUSTER, xp.int32)
     labels[cores] = parents[cores]
     labels[borders] = parents[nearest_cores[borders]]
-    labels = communicator.all_gather(labels[own])
+    labels = communicator.all_gather(labels[local])
     members = xp.flatnonzero(labels != NO_CLUSTER).astype(xp.int32)
     clusters, num_clusters = number_clusters(labels, members)
     roles = xp.full(partition.num_vertices, OUTLIER, xp.int8)
@@ -128,7 +128,7 @@ def _find_clusters(
         is_local = _is_within(ids, partition.start, partition.stop)
         ids, clusters = ids[is_local], clusters[is_local]
     else:
-        ids, clusters = partition.local_ids, clusters[own]
+        ids, clusters = partition.local_ids, clusters[local]
     labeling = partition.labeling
     role = labeling.text_column(roles[ids], ROLES)
     columns = {"cluster": (clusters, clusters != NO_CLUSTER), "role": role}

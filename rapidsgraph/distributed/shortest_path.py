@@ -83,8 +83,8 @@ def _find_paths_on_rank(
         traversal.find_distances(ids, report, targets.ids)
         distances = gather_values(communicator, traversal.distances[csr.local_range], bounds)
         drop_farther(distances, targets.ids)
-        own = traversal.find_predecessors(ids, distances)
-        predecessors = gather_values(communicator, own, bounds)
+        local_predecessors = traversal.find_predecessors(ids, distances)
+        predecessors = gather_values(communicator, local_predecessors, bounds)
     if search.can_overflow and device.count_nonzero(distances[targets.ids] == math.inf):
         adjacency = replicas[0].adjacency if replicas else csr.adjacency
         weight_sums.check_distances(adjacency, distances, labeling)

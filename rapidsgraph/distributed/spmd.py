@@ -63,9 +63,9 @@ class Group:
             listeners += executor.submit_pinned(
                 self.workers, spmd_worker.listen, [[on_gpu]] * size, name="listen"
             )
-            own = [[self.name, rank, secret, *listeners] for rank in range(size)]
+            rank_arguments = [[self.name, rank, secret, *listeners] for rank in range(size)]
             self.futures += executor.submit_pinned(
-                self.workers, spmd_worker.join_group, own, name="communicator"
+                self.workers, spmd_worker.join_group, rank_arguments, name="communicator"
             )
             Call(executor).wait(self.futures, self.workers, sends_infos=False)
         except BaseException:
@@ -164,11 +164,11 @@ def _run_once(
     number = 1 if group is None else next(group.call_numbers)
     call = Call(executor, report)
     try:
-        own = [
+        rank_arguments = [
             [function, (group and group.name, rank), number, on_gpu, call.key, *each]
             for rank, each in enumerate(arguments)
         ]
-        tasks = executor.submit_pinned(addresses, spmd_worker.run_rank, own, name=name)
+        tasks = executor.submit_pinned(addresses, spmd_worker.run_rank, rank_arguments, name=name)
         call.wait(tasks, addresses, group.futures if group is not None else ())
     except BaseException:
         if group is not None:

@@ -142,12 +142,12 @@ class DistributedStorage(ABC):
         active = None if self.has_own_client else get_active_client()
         if active is None or active is self.client:
             return
-        own, other = get_address(self.client), get_address(active)
-        if own != other:
+        address, active_address = get_address(self.client), get_address(active)
+        if address != active_address:
             raise ClusterError(
-                f"the graph is on the cluster at {own}, but the active client is connected to "
-                f"{other}; call within `with client.as_current():` of the graph's own client, or "
-                "build the graph again",
+                f"the graph is on the cluster at {address}, but the active client is connected to "
+                f"{active_address}; call within `with client.as_current():` of the graph's own "
+                "client, or build the graph again",
                 parameter="graph",
             )
 

@@ -218,7 +218,8 @@ class Traversal:
         vertices are upper bounds then.
         """
         csr, search, distances = self._csr, self._search, self.distances
-        xp, own, is_bfs = csr.xp, self.distances[csr.local_range], not self._search.weighted
+        xp, is_bfs = csr.xp, not self._search.weighted
+        local_distances = self.distances[csr.local_range]
         min_arcs = MIN_ARCS["cpu" if xp is np else "gpu"]
         queues = allocate_queues(csr.num_vertices, xp)
         distances[ids] = 0.0
@@ -229,7 +230,8 @@ class Traversal:
         bound, remote_frontier = 0.0, xp.empty(0, xp.int32)
         may_pull, num_small, num_supersteps = is_bfs and self._csc is not None, 0, 0
         while True:
-            local_frontier = xp.flatnonzero((own >= bound) & (own < math.inf)) + csr.start
+            is_active = (local_distances >= bound) & (local_distances < math.inf)
+            local_frontier = xp.flatnonzero(is_active) + csr.start
             active = xp.concatenate([remote_frontier, local_frontier.astype(xp.int32)])
             min_distance, num_arcs, total_arcs = self._sum_up(active)
             if min_distance == math.inf or (is_bfs and min_distance >= search.cutoff):
@@ -271,8 +273,8 @@ class Traversal:
     def _max_distance(self, targets: Array) -> float:
         """Return the largest distance of int32 `targets` over all ranks."""
         csr = self._csr
-        own = targets[(targets >= csr.start) & (targets < csr.stop)]
-        distance = float(self.distances[own].max()) if own.size else 0.0
+        local_targets = targets[(targets >= csr.start) & (targets < csr.stop)]
+        distance = float(self.distances[local_targets].max()) if local_targets.size else 0.0
         return max(self._communicator.all_gather_object(distance))
 
     def _exchange(self, bound: float) -> Array:
@@ -292,24 +294,25 @@ class Traversal:
         csc, communicator, search = self._csc, self._communicator, self._search
         xp, rows, num_vertices = csc.xp, csc.local_adjacency, csc.num_vertices
         self.distances[self.distances > distance] = math.inf  # they may be too large
-        own, predecessors = self.distances[csc.local_range], self.predecessors
+        local_distances, predecessors = self.distances[csc.local_range], self.predecessors
         if search.predecessors:
             predecessors = predecessors[csc.local_range]
         frontier = communicator.allocate((2, num_vertices), self._bounds, bool, xp)
         row = frontier.array[0]
-        row[csc.local_range] = own == distance
+        row[csc.local_range] = local_distances == distance
         num_new = sum(communicator.all_gather_object(device.count_nonzero(row[csc.local_range])))
         for level in range(int(distance) + 1, int(min(search.cutoff, num_vertices)) + 1):
             index = (level - int(distance) - 1) % 2
             frontier.all_gather(index)
             count = xp.zeros(1, np.int64)
-            if own.size:
+            if local_distances.size:
                 device.launch(
-                    "bfs", "expand_bottom_up", size=own.size, num_vertices=own.size, level=level,
+                    "bfs", "expand_bottom_up", size=local_distances.size,
+                    num_vertices=local_distances.size, level=level,
                     with_predecessors=search.predecessors, offsets=rows.offsets,
                     neighbors=rows.neighbors, frontier=frontier.array[index],
-                    next_frontier=frontier.array[1 - index][csc.local_range], distances=own,
-                    predecessors=predecessors, num_new=count,
+                    next_frontier=frontier.array[1 - index][csc.local_range],
+                    distances=local_distances, predecessors=predecessors, num_new=count,
                 )  # fmt: skip
             before, num_new = num_new, sum(communicator.all_gather_object(int(count[0])))
             if not num_new or (num_new < before and num_new * BFS_BETA < num_vertices):
@@ -335,26 +338,26 @@ class Traversal:
             skip_range = self._bottom_up_levels or (0.0, 0.0)
             push_predecessors(csr.adjacency, distances, predecessors, skip_range)
             slices = [predecessors[start:stop] for start, stop in pairwise(self._bounds)]
-            own = functools.reduce(xp.minimum, communicator.all_to_all(slices))
+            local_predecessors = functools.reduce(xp.minimum, communicator.all_to_all(slices))
         else:
             pull_predecessors(csc.adjacency, distances, predecessors)
-            own = predecessors[local]
+            local_predecessors = predecessors[local]
         if not self._search.weighted:
-            return own
+            return local_predecessors
         # Only zero-weight edges lead to the remaining vertices. These are few: every rank computes
         # the predecessors of all of them.
-        remaining = (own == NO_VERTEX) & (distances[local] < math.inf)
+        remaining = (local_predecessors == NO_VERTEX) & (distances[local] < math.inf)
         is_own_source = (ids >= csr.start) & (ids < csr.stop)
         remaining[ids[is_own_source] - csr.start] = False
         if not any(communicator.all_gather_object(device.count_nonzero(remaining))):
-            return own
+            return local_predecessors
         all_remaining = communicator.all_gather(remaining)
         arcs = zero_weight_edges(csr.adjacency, distances, all_remaining, xp).csr
         coo = [communicator.all_gather(each) for each in (row_indices(arcs), arcs.neighbors)]
         subgraph = ArcSubgraph(xp, from_coo([*coo, None], csr.num_vertices, "keep"))
         starts = xp.flatnonzero(~all_remaining & (distances < math.inf)).astype(xp.int32)
         along_zeros = run_bfs(subgraph, starts, bottom_up=False).predecessors
-        return xp.where(remaining, along_zeros[local], own)
+        return xp.where(remaining, along_zeros[local], local_predecessors)
 
 
 def check_search_memory(partition: Partition, algorithm: Algorithm) -> None:

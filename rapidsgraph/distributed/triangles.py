@@ -65,7 +65,7 @@ def _get_both_layouts(graph: DistributedGraph) -> tuple[list, list]:
     return (graph.simple_partitions(),) * 2
 
 
-# Ranks
+# SPMD functions: every rank of a communicator calls them.
 
 
 def _count_triangles(

@@ -200,8 +200,9 @@ def _name_text(
 ) -> tuple[Column, Array]:
     """Return the sorted names of all ranks, and the int32 ids of this rank's columns."""
     filled = [values for values in columns if len(values)]
-    own = frames.distinct_text(filled) if filled else next(iter(columns), None)
-    gathered = [names for names in communicator.all_gather_object(own) if names is not None]
+    distinct_names = frames.distinct_text(filled) if filled else next(iter(columns), None)
+    by_rank = communicator.all_gather_object(distinct_names)
+    gathered = [names for names in by_rank if names is not None]
     gathered = [names for names in gathered if len(names)] or gathered[:1]
     names = gathered[0] if len(gathered) == 1 else frames.distinct_text(gathered)
     if not filled:
@@ -212,10 +213,10 @@ def _name_text(
 
 def _distinct_numbers(communicator: Communicator, arrays: list[Array], xp: ArrayModule) -> Array:
     """Return the sorted distinct integers of all ranks."""
-    own = frames.distinct_numbers(arrays, xp)
+    distinct_names = frames.distinct_numbers(arrays, xp)
     if communicator.size == 1:
-        return own
-    return frames.distinct_numbers([communicator.all_gather(own)], xp)
+        return distinct_names
+    return frames.distinct_numbers([communicator.all_gather(distinct_names)], xp)
 
 
 def _mark_names(columns: list[Column], min_name: int, width: int, xp: ArrayModule) -> Array:
@@ -237,14 +238,14 @@ def _translate(columns: list[Column], min_name: int, table: Array | None, xp: Ar
     for values in columns:
         if not len(values):
             continue
-        own, start = ids[start : start + len(values)], start + len(values)
+        column_ids, start = ids[start : start + len(values)], start + len(values)
         if table is None:
-            own[:] = values
+            column_ids[:] = values
         else:
             names = _widen(values, xp)
             device.launch(
                 "build", "translate", size=names.size,
-                num_names=names.size, names=names, min_name=min_name, table=table, ids=own,
+                num_names=names.size, names=names, min_name=min_name, table=table, ids=column_ids,
             )  # fmt: skip
     return ids
 
