@@ -90,9 +90,10 @@ class PageRankProblem:
 
     Parameters
     ----------
-    graph : LocalGraph or LayeredEdgeList
+    graph : LocalGraph or LayeredStorage
     value_type : type
-        numpy.float32 or numpy.float64, which may differ from that of the result.
+        numpy.float32 or numpy.float64: the type of stored values, which may differ from that of the
+        result.
     parameters : PageRankParameters
 
     Attributes

@@ -94,8 +94,9 @@ def pagerank(
     Returns
     -------
     frame
-        Columns `vertex` and `pagerank`: one row per vertex, sorted by vertex, in the library of the
-        edge frame. Values sum to 1, except with ``dangling="drop"``.
+        Columns `vertex` and `pagerank` (float64, or float32 in single precision): one row per
+        vertex, sorted by vertex, in the library of the edge frame. Values sum to 1, except with
+        ``dangling="drop"``.
 
     Raises
     ------
@@ -115,6 +116,18 @@ def pagerank(
     See Also
     --------
     verify.pagerank : Check a result by one application of the formula.
+
+    Notes
+    -----
+    With d the damping, w(u, v) the weight of the arc from u to v (1 without weights), W(u) the sum
+    of the weights that leave u, t the personalization and q the distribution of `dangling`, both
+    scaled to sum to 1 (q is 0 for "drop"), an iteration computes ::
+
+        new[v] = d (sum over arcs (u, v) of old[u] w(u, v) / W(u) + m q[v]) + (1 - d) t[v]
+
+    where m is the sum of the old values of dangling vertices. It reads every arc once. The change
+    shrinks by a factor of d or less per iteration, so that the number of iterations grows with
+    log(tolerance) / log(d).
 
     References
     ----------

@@ -36,7 +36,30 @@ def rmat_arrays(
     clean: bool = True,
     permute: bool = True,
 ) -> EdgeArrays:
-    """Generate the arrays of `rapidsgraph.generate.rmat`."""
+    """Generate the arrays of `rapidsgraph.generate.rmat`.
+
+    Parameters
+    ----------
+    xp : module
+        numpy or cupy: where the arrays are generated.
+    quadrants : (float, float, float), default (0.57, 0.19, 0.19)
+        The probabilities `a`, `b` and `c` of `rapidsgraph.generate.rmat`.
+    scale, edge_factor, seed, weights, clean, permute
+        As for `rapidsgraph.generate.rmat`.
+
+    Returns
+    -------
+    sources, destinations : int32 arrays, shape (rows,)
+    weights : float64 array, shape (rows,), or None
+        None if no weights are asked for.
+
+    Raises
+    ------
+    GraphError
+        If a parameter is invalid.
+    InsufficientMemoryError
+        If the estimated memory is not free.
+    """
     scale = _check_integer("scale", scale, 0, 30)
     edges = _check_integer("edge_factor", edge_factor, 1) << scale
     a, b, c = (_check_probability(*pair) for pair in zip("abc", quadrants, strict=True))
@@ -81,7 +104,28 @@ def grid_arrays(
     weights: tuple[float, float] | None = None,
     permute: bool = True,
 ) -> EdgeArrays:
-    """Generate the arrays of `rapidsgraph.generate.grid`."""
+    """Generate the arrays of `rapidsgraph.generate.grid`.
+
+    Parameters
+    ----------
+    xp : module
+        numpy or cupy: where the arrays are generated.
+    width, height, keep, seed, weights, permute
+        As for `rapidsgraph.generate.grid`.
+
+    Returns
+    -------
+    sources, destinations : int32 arrays, shape (rows,)
+    weights : float64 array, shape (rows,), or None
+        None if no weights are asked for.
+
+    Raises
+    ------
+    GraphError
+        If a parameter is invalid.
+    InsufficientMemoryError
+        If the estimated memory is not free.
+    """
     width = _check_integer("width", width, 1)
     height = width if height is None else _check_integer("height", height, 1)
     vertices = width * height
@@ -126,7 +170,28 @@ def ssca2_arrays(
     weights: tuple[float, float] | None = None,
     permute: bool = True,
 ) -> EdgeArrays:
-    """Generate the arrays of `rapidsgraph.generate.ssca2`."""
+    """Generate the arrays of `rapidsgraph.generate.ssca2`.
+
+    Parameters
+    ----------
+    xp : module
+        numpy or cupy: where the arrays are generated.
+    vertices, max_clique, inter_clique, seed, weights, permute
+        As for `rapidsgraph.generate.ssca2`.
+
+    Returns
+    -------
+    sources, destinations : int32 arrays, shape (rows,)
+    weights : float64 array, shape (rows,), or None
+        None if no weights are asked for.
+
+    Raises
+    ------
+    GraphError
+        If a parameter is invalid.
+    InsufficientMemoryError
+        If the estimated memory is not free.
+    """
     vertices = _check_integer("vertices", vertices, 1, MAX_VERTICES)
     max_clique = _check_integer("max_clique", max_clique, 1, MAX_VERTICES)
     inter_clique = _check_probability("inter_clique", inter_clique)
@@ -197,7 +262,28 @@ def uniform_arrays(
     seed: int = 0,
     weights: tuple[float, float] | None = None,
 ) -> EdgeArrays:
-    """Generate the arrays of `rapidsgraph.generate.uniform`."""
+    """Generate the arrays of `rapidsgraph.generate.uniform`.
+
+    Parameters
+    ----------
+    xp : module
+        numpy or cupy: where the arrays are generated.
+    vertices, edges, seed, weights
+        As for `rapidsgraph.generate.uniform`.
+
+    Returns
+    -------
+    sources, destinations : int32 arrays, shape (rows,)
+    weights : float64 array, shape (rows,), or None
+        None if no weights are asked for.
+
+    Raises
+    ------
+    GraphError
+        If a parameter is invalid.
+    InsufficientMemoryError
+        If the estimated memory is not free.
+    """
     vertices = _check_integer("vertices", vertices, 1, MAX_VERTICES)
     edges = _check_integer("edges", edges, 0)
     key, weight_range = _key(seed, EDGES), check_weight_range(weights)
