@@ -31,7 +31,7 @@ _subscribers: weakref.WeakSet = weakref.WeakSet()  # clients whose events are ha
 
 
 class Call:
-    """A call as the client sees it.
+    """The client's state of an SPMD call.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Call:
     Attributes
     ----------
     key : tuple
-        What ranks need to send events.
+        Topic, id of the call and whether rank 0 reports progress: what ranks send events with.
     infos : dict of int to bytes
         The pickled info of each rank that has sent it.
     """
@@ -57,6 +57,11 @@ class Call:
         self._event_arrived = asyncio.Event()  # of the client's event loop
         self._completion: asyncio.Future | None = None  # of all tasks
         self._failed_at: float | None = None
+        # Set by `wait`:
+        self._futures: Sequence[Any] = ()
+        self._addresses: Sequence[str] = ()
+        self._communicators: Sequence[Any] = ()
+        self._sends_infos, self._checked_at = True, 0.0
         _calls[self._id] = self
         if client not in _subscribers:
             _subscribers.add(client)
@@ -95,67 +100,79 @@ class Call:
         Exception
             The error of a rank.
         """
-        client, checked_at = self._executor.client, time.monotonic()
-
-        def is_complete() -> bool:
-            return sends_infos and len(self.infos) == len(futures)
-
-        async def wait() -> bool:
-            """Return True when the call is over, False when there is progress to report."""
-            nonlocal checked_at
-            while not is_complete():
-                await self._wait_for_event(futures)
-                if self._progress is not None:
-                    return False
-                if is_complete():
-                    break
-                if all(future.status == "finished" for future in futures):
-                    deadline = time.monotonic() + INFO_TIMEOUT
-                    while sends_infos and not is_complete():
-                        if time.monotonic() > deadline:
-                            raise RankLostError("the scheduler did not forward the info of a rank")
-                        await asyncio.sleep(0.001)
-                    break
-                if self._has_error(futures):
-                    break  # `gather` raises it
-                is_lost = any(future.status != "finished" for future in communicators)
-                if time.monotonic() - checked_at > CHECK_INTERVAL:
-                    workers = await get_monitor(client).ask("ncores")
-                    is_lost |= not workers.keys() >= set(addresses)
-                    checked_at = time.monotonic()
-                if is_lost:
-                    raise RankLostError("a worker of the call is lost")
-                if any(future.status in ("cancelled", "lost") for future in futures):
-                    break  # `gather` explains it
-            return True
-
+        self._futures, self._addresses, self._communicators = futures, addresses, communicators
+        self._sends_infos, self._checked_at = sends_infos, time.monotonic()
+        client = self._executor.client
         check_open(client)
         try:
-            while not self._executor.supervise(wait):
+            while not self._executor.supervise(self._wait_for_ranks):
                 self._report_progress()  # in this thread, since a callback may use the client
         finally:
             if self._completion is not None:
                 client.loop.add_callback(cancel, self._completion)
-        if is_complete():
+        if self._has_all_infos():
             check_open(client)  # the callback may have closed it
-            return
-        failed = [future for future in futures if future.status != "finished"]
-        if failed:
-            # Ranks that still compute, or that lost another rank, do not have the root cause.
-            failed.sort(
-                key=lambda future: (
-                    future.status == "pending",
-                    isinstance(self._executor.get_error(future), RankLostError),
-                )
-            )
-            self._executor.gather(failed[:1])  # raises the error of a rank
+        else:
+            self._raise_root_cause()
 
-    async def _wait_for_event(self, futures: Sequence[Any]) -> None:
+    def _has_all_infos(self) -> bool:
+        return self._sends_infos and len(self.infos) == len(self._futures)
+
+    async def _wait_for_ranks(self) -> bool:
+        """Return True when the call is over, False when there is progress to report."""
+        while not self._has_all_infos():
+            await self._wait_for_event()
+            if self._progress is not None:
+                return False
+            if self._has_all_infos():
+                break
+            if all(future.status == "finished" for future in self._futures):
+                await self._wait_for_infos()
+                break
+            if self._has_error():
+                break  # `_raise_root_cause` raises it
+            await self._check_workers()
+            if any(future.status in ("cancelled", "lost") for future in self._futures):
+                break  # `_raise_root_cause` explains it
+        return True
+
+    async def _wait_for_infos(self) -> None:
+        """Wait for the infos of finished tasks, if ranks send them."""
+        deadline = time.monotonic() + INFO_TIMEOUT
+        while self._sends_infos and not self._has_all_infos():
+            if time.monotonic() > deadline:
+                raise RankLostError("the scheduler did not forward the info of a rank")
+            await asyncio.sleep(0.001)
+
+    async def _check_workers(self) -> None:
+        """Raise RankLostError if a communicator or, every `CHECK_INTERVAL`, a worker is gone."""
+        is_lost = any(future.status != "finished" for future in self._communicators)
+        if time.monotonic() - self._checked_at > CHECK_INTERVAL:
+            workers = await get_monitor(self._executor.client).ask("ncores")
+            is_lost |= not workers.keys() >= set(self._addresses)
+            self._checked_at = time.monotonic()
+        if is_lost:
+            raise RankLostError("a worker of the call is lost")
+
+    def _raise_root_cause(self) -> None:
+        """Raise the error of the rank that failed first, if one has not finished."""
+        failed = [future for future in self._futures if future.status != "finished"]
+        # Ranks that still compute, or that lost another rank, do not have the root cause.
+        failed.sort(
+            key=lambda future: (
+                future.status == "pending",
+                isinstance(self._executor.get_error(future), RankLostError),
+            )
+        )
+        if failed:
+            self._executor.gather(failed[:1])
+
+    async def _wait_for_event(self) -> None:
         """Wait for an event, the end of all tasks, or `POLL_INTERVAL`."""
         from distributed import CancelledError
 
         if self._completion is None:
-            self._completion = asyncio.ensure_future(self._executor.wait(futures))
+            self._completion = asyncio.ensure_future(self._executor.wait(self._futures))
         event = asyncio.ensure_future(self._event_arrived.wait())
         tasks = [event] if self._completion.done() else [event, self._completion]
         try:
@@ -167,7 +184,7 @@ class Call:
             with suppress(CancelledError):
                 self._completion.result()
 
-    def _has_error(self, futures: Sequence[Any]) -> bool:
+    def _has_error(self) -> bool:
         """Return whether a rank has failed, but not because it lost another one.
 
         Raises
@@ -175,13 +192,13 @@ class Call:
         RankLostError
             All ranks had `ERROR_GRACE` to fail for another reason.
         """
-        failed = [future for future in futures if future.status == "error"]
+        failed = [future for future in self._futures if future.status == "error"]
         errors = [*map(self._executor.get_error, failed)]
         if any(not isinstance(error, RankLostError) for error in errors):
             return True
         if errors and self._failed_at is None:
             self._failed_at = time.monotonic()
-        is_over = all(future.status != "pending" for future in futures)
+        is_over = all(future.status != "pending" for future in self._futures)
         if self._failed_at is not None and (
             is_over or time.monotonic() - self._failed_at > ERROR_GRACE
         ):
