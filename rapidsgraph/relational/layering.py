@@ -129,29 +129,3 @@ def summarize_layers(vertices: Table, edges: Table) -> Frame:
     summary = summary.join(edges, key, how="left").collect()
     summary = summary[summary["layer"] < UNREACHED].fillna(0).astype("int64")
     return summary.sort_values(key, ignore_index=True)
-
-
-def combine_layers(layers: Frame, minimum_edges: int) -> Frame:
-    """Combine consecutive layers into lists of at least `minimum_edges` edges.
-
-    The last list has the remaining edges. Equation 1 of [1]_ is the default of `minimum_edges`: the
-    number of threads that a GPU can run at the same time.
-
-    Parameters
-    ----------
-    layers : frame
-        As from `summarize_layers`.
-    minimum_edges : int
-    """
-    edges = layers["forward_edges"] + layers["backward_edges"]
-    numbers, number, total = [], 0, 0
-    for count in edges.values.tolist():
-        if total >= minimum_edges:
-            number, total = number + 1, 0
-        numbers.append(number)
-        total += count
-    lists = layers[["layer"]].rename(columns={"layer": "first_layer"})
-    lists = lists.assign(last_layer=layers["layer"], edges=edges, number=numbers)
-    how = {"first_layer": "min", "last_layer": "max", "edges": "sum"}
-    lists = lists.groupby("number", as_index=False).agg(how).sort_values("number")
-    return lists[list(how)].reset_index(drop=True)

@@ -23,6 +23,22 @@ def names_of(vertices, positions):
     return [row if len(row) > 1 else row[0] for row in rows]
 
 
+def combine_layers(layers, minimum_edges):
+    """Combine consecutive layers into lists of at least `minimum_edges`; the last has the rest."""
+    edges = layers["forward_edges"] + layers["backward_edges"]
+    numbers, number, total = [], 0, 0
+    for count in edges.values.tolist():
+        if total >= minimum_edges:
+            number, total = number + 1, 0
+        numbers.append(number)
+        total += count
+    lists = layers[["layer"]].rename(columns={"layer": "first_layer"})
+    lists = lists.assign(last_layer=layers["layer"], edges=edges, number=numbers)
+    how = {"first_layer": "min", "last_layer": "max", "edges": "sum"}
+    lists = lists.groupby("number", as_index=False).agg(how).sort_values("number")
+    return lists[list(how)].reset_index(drop=True)
+
+
 def check(graph, root, minimum_edges=7, source=("source",), destination=("destination",)):
     """Check the relational form against the kernels."""
     layered = rg.LayeredEdgeList.build(graph, root, minimum_edges=minimum_edges)
@@ -37,7 +53,7 @@ def check(graph, root, minimum_edges=7, source=("source",), destination=("destin
     edges = layering.split_edges(frame_graph, vertices)
     layers = layering.summarize_layers(vertices, edges)
     assert_frame_equal(layers, layered.layers)
-    assert_frame_equal(layering.combine_layers(layers, minimum_edges), layered.combined)
+    assert_frame_equal(combine_layers(layers, minimum_edges), layered.combined)
     vertices, expected = vertices.collect(), layered.edges()
     edges = edges.collect().sort_values(["position", "is_backward", "neighbor_id"])
     for columns, positions in ((source, edges["position"]), (destination, edges["neighbor"])):
