@@ -226,7 +226,7 @@ def test_wrong_parameters(options, message):
         rg.pagerank(layered, **options)
 
 
-def test_a_name_column_without_room_for_ranks(make_arrays):
+def test_name_column_collides_with_result(make_arrays):
     frame = make_arrays({"pagerank": [0, 0], "a": [0, 1], "b": [1, 2]})
     graph = rg.Graph(frame, source=["pagerank", "a"], destination=["pagerank", "b"])
     layered = LayeredEdgeList.build(graph, (0, 0))
