@@ -32,8 +32,8 @@ from .arrays import Array, is_on_gpu
 MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
 STATIC_SHARED_BYTES = 4 * 1024  # of a block, at most
 DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
-# Entries without element types that calls launch together, and that are compiled together: each
-# compilation takes 0.03 seconds, however small it is.
+# Kernels without element types that the same call launches. Each group is one compilation, because
+# even the smallest kernel takes 0.03 seconds.
 GROUPS = {
     "build": (
         ("pack_pairs", "find_offsets", "mark_first"),

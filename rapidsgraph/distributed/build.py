@@ -61,7 +61,7 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildInfo:
-    """What the client knows about a graph, and about the partition of one rank.
+    """Info of one rank for the client: the graph and the sizes of the rank's partition.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class BuildInfo:
 
 @dataclass(frozen=True)
 class _FrameStats:
-    """What all ranks know about a partition of the frame."""
+    """Statistics of a partition of the frame, which every rank receives."""
 
     num_rows: int
     weight_type: np.dtype | None

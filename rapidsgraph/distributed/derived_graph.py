@@ -34,7 +34,7 @@ TRANSPOSED = {"csr": "csc", "csc": "csr"}
 
 
 class DerivedInfo(NamedTuple):
-    """What the client knows about a derived graph, and about the partition of one rank.
+    """Info of one rank for the client: a derived graph and the sizes of the rank's partition.
 
     Attributes
     ----------

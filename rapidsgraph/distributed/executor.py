@@ -29,7 +29,7 @@ from .communicator import LocalCommunicator
 from .monitor import check_open, get_address
 from .spmd_worker import run_on_worker
 
-WORKER_POLL_SECONDS = 0.2  # between two questions whether there is a worker
+WORKER_POLL_SECONDS = 0.2  # between two polls of the scheduler for a worker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -108,8 +108,8 @@ def _get_futures() -> list[weakref.ref] | None:
     return getattr(_call, "futures", None)
 
 
-def _release_if_error(future: Any) -> Any:
-    """Return the future; a failed call releases it if it still exists."""
+def _track(future: Any) -> Any:
+    """Return the future, and record it, to be released if the call fails."""
     futures = _get_futures()
     if futures is not None:
         futures.append(weakref.ref(future))
@@ -227,7 +227,7 @@ class DaskExecutor:
         """
         check_open(self.client)
         key = f"{name}-{uuid.uuid4().hex}"
-        return _release_if_error(self.client.submit(run_on_worker, function, *arguments, key=key))
+        return _track(self.client.submit(run_on_worker, function, *arguments, key=key))
 
     def submit_pinned(
         self,
@@ -255,7 +255,7 @@ class DaskExecutor:
                 for worker, rank_arguments in zip(workers, arguments, strict=True)
             ]  # fmt: skip
 
-        return [_release_if_error(future) for future in client.sync(submit)]
+        return [_track(future) for future in client.sync(submit)]
 
     def scatter(self, value: Any, worker: str) -> Any:
         """Return the future of a value that is sent to a worker, or None if it cannot be sent."""
@@ -287,7 +287,7 @@ class DaskExecutor:
     def compute_partitions(self, collection: Frame) -> list:
         """Return a future for each partition of a Dask frame."""
         futures = self.client.compute(collection.to_delayed())
-        return [_release_if_error(future) for future in futures]
+        return [_track(future) for future in futures]
 
     def locate(self, tasks: Sequence[Any]) -> list[int | None]:
         """Wait for tasks, and return the index of a worker that has each result, if any has."""
@@ -425,7 +425,7 @@ class DaskExecutor:
         """Return futures of keys."""
         from distributed import Future
 
-        return [_release_if_error(Future(key, self.client)) for key in keys]
+        return [_track(Future(key, self.client)) for key in keys]
 
     def to_dask(self, tasks: Sequence[Any], meta: Frame, divisions: tuple) -> Frame:
         """Return a Dask frame whose partitions are the results of tasks."""

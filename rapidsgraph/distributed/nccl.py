@@ -252,7 +252,7 @@ class NcclCommunicator(Communicator):
 
 
 class _State:
-    """What the watching thread shares with a communicator, which it must not keep alive."""
+    """State that the watching thread shares with a communicator, but without keeping that alive."""
 
     def __init__(
         self, communicator: Any, host: HostCommunicator, watched: list[socket.socket]

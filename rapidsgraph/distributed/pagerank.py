@@ -145,7 +145,7 @@ def _compute_pagerank(
             contributions[row, : cached.size] = contributions[row, cached]
         if not is_alone:
             state[1:3] = communicator.all_reduce(state[1:3].copy())
-        # A GPU goes on while the host enqueues further iterations, unless it must decide.
+        # Unless it needs the residual, the host enqueues iterations without waiting for a GPU.
         is_due = xp is np or parameters.tolerance > 0 or done % ITERATIONS_PER_REPORT == 0
         if done and (is_due or done == parameters.max_iterations):
             done, residual = int(state[0]), float(state[1])

@@ -38,7 +38,7 @@ _groups_lock = threading.Lock()
 
 
 class Group:
-    """A communicator on the workers of a cluster, as the client sees it.
+    """The client's handle of a communicator on the workers of a cluster.
 
     Attributes
     ----------

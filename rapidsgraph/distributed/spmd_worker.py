@@ -21,7 +21,7 @@ from .shared_memory import get_machine_id
 
 REPORT_INTERVAL = 0.25  # seconds between two reports of progress
 POLL_INTERVAL = 5e-4  # seconds between two polls of UCX while a rank runs
-SWITCH_INTERVAL = 2e-5  # seconds after which the thread of a rank gets the interpreter
+SWITCH_INTERVAL = 2e-5  # seconds that a thread may hold the interpreter while another one waits
 
 R = TypeVar("R")
 
@@ -130,7 +130,7 @@ def run_rank(
 
 @contextmanager
 def throttle_event_loop(worker: Any) -> Iterator[None]:
-    """Have the event loop of a worker sleep between two polls for as long as a rank runs.
+    """Make the event loop of a worker sleep between two polls while a rank runs.
 
     With UCX it polls without a pause, and holds the interpreter whenever the thread of a rank
     needs it. Other protocols wait for messages in the kernel.
@@ -158,7 +158,7 @@ _num_active_ranks, _default_interval = 0, 0.0
 
 @contextmanager
 def shorten_switch_interval() -> Iterator[None]:
-    """Have the threads of this process take turns at short intervals, for fast collectives.
+    """Shorten the thread switch interval of the interpreter, for fast collectives.
 
     Whenever a rank has waited for a message or for the GPU, it would otherwise wait for other
     threads of a busy worker for Python's default of 5 ms.

@@ -62,7 +62,7 @@ MAX_DOUBLINGS = 40  # of the distance that a superstep covers, which is unlimite
 
 
 class Search(NamedTuple):
-    """What the ranks of a search compute.
+    """The parameters of a search, which every rank receives.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def _search(
     graph: DistributedGraph, parameters: SearchParameters, search: Search, is_built: bool
 ) -> Frame:
     check_result_columns(graph)
-    # A graph that the caller keeps gets CSC, too, for this and later searches, as a LocalGraph.
+    # Of a Graph, CSC is built and cached for later searches, too, as in a LocalGraph.
     csc = graph.partitions("csc") if is_built or not graph.directed else None
     with reporter(parameters.progress, "SSSP" if search.is_sssp else "BFS", None) as report:
         frame, _ = graph.run_for_frame(

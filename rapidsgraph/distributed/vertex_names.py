@@ -34,7 +34,7 @@ RANGE_SLACK = 1024  # how much wider than the number of names a range of integer
 
 @dataclass(frozen=True)
 class NameStats:
-    """What all ranks know about a name column of all rows.
+    """Statistics of a name column over all rows, which every rank receives.
 
     Attributes
     ----------

@@ -235,7 +235,7 @@ def _from_sequence(values: Any, name: Any) -> np.ndarray:
         and array.dtype.kind == "f"
         and all(isinstance(v, (int, np.integer)) for v in values)
     ):
-        return np.array(values, dtype=object)  # NumPy makes floats of signed and unsigned integers
+        return np.array(values, dtype=object)  # NumPy would promote int64 and uint64 to float64
     return array
 
 

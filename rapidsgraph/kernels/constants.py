@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 
 WARP = 32  # threads of a warp
-BLOCK_THREADS = 256  # threads of a block, unless a launch asks for other
+BLOCK_THREADS = 256  # default number of threads per block
 COOPERATIVE_THREADS = 1024  # threads of a block of a cooperative launch
 
 NO_VERTEX = 2**31 - 1  # predecessor of a source or an unreached vertex
