@@ -96,10 +96,17 @@ def _select(G: ConvertedGraph, values: np.ndarray, nodes: Any) -> Any:
     """Return values by node: of all, of some, or that of one."""
     if nodes is None:
         return G.by_node(values)
-    by_vertex = values.tolist()
+    by_vertex, positions = values.tolist(), G.positions
     if nodes in G:
-        return by_vertex[G.positions[nodes]]
-    return {node: by_vertex[G.positions[node]] for node in nodes if node in G}
+        return by_vertex[positions[nodes]]
+    try:
+        names = iter(nodes)
+    except TypeError:
+        raise nx.NetworkXError(f"Node {nodes} is not in the graph.") from None
+    try:
+        return {node: by_vertex[positions[node]] for node in names if node in positions}
+    except TypeError:  # not hashable
+        raise nx.NetworkXError("a node of the sequence nbunch is not a valid node") from None
 
 
 def core_number(G: ConvertedGraph) -> dict[Any, int]:

@@ -105,6 +105,19 @@ def test_clustering_that_is_left_to_networkx():
         run("average_clustering", nx.Graph())
 
 
+@pytest.mark.parametrize("name", ["triangles", "clustering"])
+@pytest.mark.parametrize("nodes", [-1, [[0]], [0, -1], [-1], "ab", []], ids=str)
+def test_nodes_that_are_not_in_the_graph(name, nodes):
+    g = nx.complete_graph(4)
+    try:
+        expected = getattr(nx, name)(g, nodes)
+    except nx.NetworkXError:
+        with pytest.raises(nx.NetworkXError):
+            run(name, g, nodes)
+    else:
+        assert run(name, g, nodes) == expected
+
+
 def test_null_graph_is_refused():
     with pytest.raises(nx.NetworkXPointlessConcept):
         run("is_connected", nx.Graph())
