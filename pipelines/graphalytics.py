@@ -190,15 +190,27 @@ def read_properties(path: Path) -> Properties:
 def read_edges(properties: Properties, device: Device) -> Any:
     """Read the edges of a graph: columns `source`, `destination` and, with weights, `weight`."""
     path, weight = properties.edges, "weight" if properties.has_weights else None
-    if not path.stat().st_size:  # a graph without edges
-        columns = ["source", "destination", *([] if weight is None else [weight])]
-        types = {"source": "int64", "destination": "int64", "weight": "float64"}
-        edges = pd.DataFrame({name: pd.Series(dtype=types[name]) for name in columns})
-        if device == "gpu":
-            import cudf
+    with read_errors(path), path.open("rb") as file:
+        is_blank = not any(line.strip() for line in file)  # ends at the first edge or comment
+    edges = create_edges(weight, device) if is_blank else _read_edges(properties, weight, device)
+    properties.check_count("meta.edges", len(edges), path)
+    return edges
 
-            edges = cudf.from_pandas(edges)
-        return edges
+
+def create_edges(weight: str | None, device: Device) -> Any:
+    """Return the edges of a graph without edges."""
+    types = {"source": "int64", "destination": "int64"}
+    types |= {} if weight is None else {weight: "float64"}
+    edges = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in types.items()})
+    if device == "gpu":
+        import cudf
+
+        edges = cudf.from_pandas(edges)
+    return edges
+
+
+def _read_edges(properties: Properties, weight: str | None, device: Device) -> Any:
+    path = properties.edges
     try:
         edges = rg.read_edges(path, weight=weight, format="snap", device=device)
     except rg.GraphError as error:
@@ -214,7 +226,6 @@ def read_edges(properties: Properties, device: Device) -> Any:
             column=weight,
         )
     check_ids(edges, ["source", "destination"], path)
-    properties.check_count("meta.edges", len(edges), path)
     return edges
 
 

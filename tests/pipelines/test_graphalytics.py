@@ -311,10 +311,23 @@ def test_malformed_edges(example):
     assert f"{path}, line 1: 'far' in column 'weight' is not a number" in errors
     assert "--unweighted" not in errors
     assert "has weights by its property edge-properties.names" in errors
-    path.write_text("")
+    path.unlink()
+    assert f"error: {path}: there is no such file" in run(example, code=1).stderr
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\r\n \t\n", "# no edges\n"])
+def test_graphs_without_edges(example, text):
+    path = example.with_suffix(".e")
+    path.write_bytes(text.encode())
     run(example, "--task", "WCC", "--task", "PR", "--task", "SSSP")
     lines = (example.with_name("results") / f"{example.stem}-WCC").read_text().splitlines()
     assert len({line.split(" ")[1] for line in lines}) == len(lines) == len(VERTICES)
+    properties = example.read_text()
+    example.write_text(properties + f"graph.{example.stem}.meta.edges = 17\n")
+    shutil.rmtree(example.with_name("results"))
+    assert f"{path}: the file has 0 rows, and" in run(example, code=1).stderr
+    example.write_text(properties + f"graph.{example.stem}.meta.edges = 0\n")
+    run(example)
 
 
 @pytest.mark.parametrize(
