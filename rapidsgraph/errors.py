@@ -95,6 +95,11 @@ class GraphError(ValueError):
         """Return a copy of the error with the path of a file, which begins its message."""
         return self.with_fields(path=path, _template=f"{path}: {self._template}")
 
+    def with_frame(self, parameter: str) -> Self:
+        """Return a copy of the error that begins with the parameter whose frame is wrong."""
+        template = f"{{parameter}}: {self._template}"
+        return self.with_fields(parameter=parameter, _template=template)
+
     def _with_own_hint(self) -> str:
         return self._template.replace("{hint}", str(self.hint))
 

@@ -78,43 +78,43 @@ def compare_edges(
     return sources, destinations, values.astype(np.int32) if kind == "common" else values
 
 
-def find_pairs(labeling: Labeling, pairs: Any) -> tuple[Array, Array]:
+def find_pairs(labeling: Labeling, pairs: Any, parameter: str = "pairs") -> tuple[Array, Array]:
     """Return the ids of the sources and destinations of pairs; see `tabulate_pairs`."""
-    table = tabulate_pairs(labeling, pairs)
+    table = tabulate_pairs(labeling, pairs, parameter)
     sources, destinations = (
-        labeling.ids(table, "pairs", columns) for columns in pair_columns(labeling)
+        labeling.ids(table, parameter, columns) for columns in pair_columns(labeling)
     )
     return sources, destinations
 
 
-def tabulate_pairs(labeling: Labeling, pairs: Any) -> Any:
+def tabulate_pairs(labeling: Labeling, pairs: Any, parameter: str = "pairs") -> Any:
     """Return a table of a caller's pairs: a frame with the name columns of a result, or a list."""
     columns = [name for names in pair_columns(labeling) for name in names]
     pairs = frames.compute_if_dask(pairs)
     if isinstance(pairs, (list, tuple, set, frozenset)):
         rows = list(pairs)
         if len(columns) != 2:
-            reject("pairs", pairs, f"pass a frame with the columns {', '.join(columns)}")
+            reject(parameter, pairs, f"pass a frame with the columns {', '.join(columns)}")
         if not all(isinstance(row, (list, tuple)) and len(row) == 2 for row in rows):
-            reject("pairs", pairs, PAIRS_REQUIREMENT)
+            reject(parameter, pairs, PAIRS_REQUIREMENT)
         return dict(zip(columns, map(list, zip(*rows)) if rows else ([], []), strict=True))
     if not (frames.is_frame(pairs) or hasattr(pairs, "collect")):  # of lazy frames below
-        reject("pairs", pairs, PAIRS_REQUIREMENT)
-    _, table = frames.normalize_frame(pairs, "pairs")
+        reject(parameter, pairs, PAIRS_REQUIREMENT)
+    _, table = frames.normalize_frame(pairs, parameter)
     names = list(map(str, frames.column_names(table)))
     if len(names) == len(columns) == 2 and not {*names} & {*columns}:
         hint = f"rename {names[0]!r} to {columns[0]!r} and {names[1]!r} to {columns[1]!r}"
         raise MissingColumnError(
             f"{{parameter}}: there is no column {columns[0]!r}; the columns are "
             f"{', '.join(names)}; {hint}",
-            parameter="pairs", column=columns[0], columns=names,
+            parameter=parameter, column=columns[0], columns=names,
             candidates=dict(zip(columns, names, strict=True)), hint=hint,
         )  # fmt: skip
     if isinstance(table, Mapping):
         lengths = {len(table[name]) for name in columns if hasattr(table.get(name), "__len__")}
         if len(lengths) > 1:
             message = f"{{parameter}}: columns have different lengths: {sorted(lengths)}"
-            raise GraphError(message, parameter="pairs")
+            raise GraphError(message, parameter=parameter)
     return table
 
 

@@ -158,16 +158,20 @@ def get_column(
         is_missing = True
     if is_missing:
         raise missing_column_error(name, names, parameter, frame_parameter)
-    if names.count(name) > 1:
-        raise GraphError(
-            f"{names.count(name)} columns are called {format_value(name)}; rename all but one",
-            parameter=parameter,
-            column=name,
-        )
     try:
+        if names.count(name) > 1:
+            raise GraphError(
+                f"{names.count(name)} columns are called {format_value(name)}; rename all but one",
+                parameter=parameter,
+                column=name,
+            )
         return _convert_column(frame[name], name, parameter)
     except UnicodeEncodeError as error:  # pandas converts text to Arrow
         raise invalid_text_error(name, error.object) from error
+    except GraphError as error:
+        if frame_parameter is None:
+            raise
+        raise error.with_frame(frame_parameter) from None
 
 
 def arrow_text_type(frame: Frame, name: Any) -> Any:

@@ -124,7 +124,8 @@ def _read_labels(graph: LocalGraph, result: Frame) -> Array:
         name = names.get(label, label)  # both endpoints share some name columns
         if name not in frames.column_names(reader.table):
             raise frames.missing_column_error(name, frames.column_names(reader.table), name)
-        columns.append(frames.get_column(reader.table, name, "vertex", "a label"))
+        with verification_errors():
+            columns.append(frames.get_column(reader.table, name, "vertex", "the result"))
     with verification_errors():
         ids = labeling.names.ids(columns, graph.xp, "a label")
     labels = graph.xp.empty(graph.num_vertices, graph.xp.int64)

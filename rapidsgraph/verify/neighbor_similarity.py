@@ -7,11 +7,11 @@ from ..algorithms.similarity import neighborhoods, undirected_graph
 from ..device import Array, array_module, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
-from ..frames import Frame, get_nullable_column, normalize_frame, to_device
+from ..frames import Frame, normalize_frame
 from ..graph.csr import row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..validation import check_choice, suggest_parameters
-from .result_reader import verification_errors, vertex_name
+from .result_reader import read_numbers, verification_errors, vertex_name
 from .triangles import find_common_neighbors, pack_arcs
 
 TOLERANCE = 1e-12  # by which values may differ: rounding
@@ -73,8 +73,9 @@ def neighbor_similarity(
         expected, noun = find_pairs(graph.labeling, pairs), "pair"
     _, table = normalize_frame(in_memory(result), "result")
     with verification_errors():
-        ends = find_pairs(graph.labeling, table)
-        values, valid = get_nullable_column(table, kind, "result")
+        ends = find_pairs(graph.labeling, table, "the result")
+    rule = f"column {kind!r} must hold numbers"
+    by_row, _ = read_numbers(table, kind, rule, "pairs", ends[0].size, xp)
     _check_rows(graph, ends, expected, noun)
     degrees = xp.diff(adjacency.offsets)
     common = xp.zeros(ends[0].size, xp.int64)
@@ -83,8 +84,6 @@ def neighbor_similarity(
     for index, _ in find_common_neighbors(sources, destinations, adjacency, pack_arcs(adjacency)):
         common += xp.bincount(with_neighbors[index], minlength=common.size)
     right = _compute_similarity(kind, common, degrees[ends[0]], degrees[ends[1]])
-    by_row = xp.full(common.size, xp.nan)
-    by_row[to_device(valid, xp)] = to_device(values, xp)
     is_wrong = ~(abs(by_row - right) <= TOLERANCE)
     if count_nonzero(is_wrong):
         row = int(is_wrong.argmax())

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import frames
-from ..device import Array, count_nonzero
+from ..device import Array, ArrayModule, count_nonzero
 from ..dispatch import in_memory
 from ..errors import GraphError, VerificationError
-from ..frames import get_nullable_column
+from ..frames import Frame, get_nullable_column
 from ..graph.local_graph import LocalGraph
 
 
@@ -178,37 +178,10 @@ class Result:
         return self._by_id(by_row)
 
     def _read(self, column: str, parameter: str) -> tuple[Any, Array]:
-        """Return (values, valid) of a column as `get_nullable_column` does, on the graph's device.
-
-        Raises
-        ------
-        GraphError
-            The column is missing.
-        VerificationError
-            It holds neither numbers nor text, or has too few or too many rows.
-        """
-        column_names = frames.column_names(self.table)
-        if column not in column_names:
-            raise frames.missing_column_error(column, column_names, column)
-        with verification_errors():
-            values, valid = get_nullable_column(self.table, column, parameter)
-        if len(valid) != len(self.ids):
-            raise VerificationError(
-                f"the result has {len(self.ids)} vertices and {len(valid)} values", column=column
-            )
-        return frames.to_device(values, self.xp), frames.to_device(valid, self.xp)
+        return read_column(self.table, column, parameter, "vertices", len(self.ids), self.xp)
 
     def _read_numbers(self, column: str, rule: str) -> tuple[Array, Array]:
-        """Return (values, valid) of a column of numbers by row: float64, NaN for null, and bool.
-
-        A column that holds anything else is a VerificationError with the message `rule`.
-        """
-        values, valid = self._read(column, "values")
-        if values.dtype.kind not in "iuf":
-            raise VerificationError(rule, column=column)
-        by_row = self.xp.full(len(valid), np.nan)
-        by_row[valid] = values
-        return by_row, valid
+        return read_numbers(self.table, column, rule, "vertices", len(self.ids), self.xp)
 
     def _value_error(
         self, column: str, by_row: Array, is_wrong: Array, rule: str
@@ -224,6 +197,47 @@ class Result:
         by_id = self.xp.empty_like(by_row)
         by_id[self.ids] = by_row
         return by_id
+
+
+def read_column(
+    table: Frame, column: str, parameter: str, noun: str, num_rows: int, xp: ArrayModule
+) -> tuple[Any, Array]:
+    """Return (values, valid) of a column as `get_nullable_column` does, on a device.
+
+    `noun` is what the rows are, for messages.
+
+    Raises
+    ------
+    GraphError
+        The column is missing.
+    VerificationError
+        It holds neither numbers nor text, or has too few or too many rows.
+    """
+    column_names = frames.column_names(table)
+    if column not in column_names:
+        raise frames.missing_column_error(column, column_names, column)
+    with verification_errors():
+        values, valid = get_nullable_column(table, column, parameter)
+    if len(valid) != num_rows:
+        raise VerificationError(
+            f"the result has {num_rows} {noun} and {len(valid)} values", column=column
+        )
+    return frames.to_device(values, xp), frames.to_device(valid, xp)
+
+
+def read_numbers(
+    table: Frame, column: str, rule: str, noun: str, num_rows: int, xp: ArrayModule
+) -> tuple[Array, Array]:
+    """Return (values, valid) of a column of numbers by row: float64, NaN for null, and bool.
+
+    A column that holds anything else is a VerificationError with the message `rule`.
+    """
+    values, valid = read_column(table, column, "values", noun, num_rows, xp)
+    if values.dtype.kind not in "iuf":
+        raise VerificationError(rule, column=column)
+    by_row = xp.full(num_rows, np.nan)
+    by_row[valid] = values
+    return by_row, valid
 
 
 def vertex_name(graph: LocalGraph, vertex: int) -> str:

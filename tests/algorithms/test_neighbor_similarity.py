@@ -2,6 +2,7 @@
 
 import networkx
 import numpy as np
+import pandas
 import pytest
 from clusterings import bipartite, clique, edges_of, frame_columns, star
 from conftest import FrameMaker, by_engine, listed, random_edges, to_pandas
@@ -155,6 +156,28 @@ def test_what_cannot_be_used(method):
         rg.neighbor_similarity(graph, method=method)
 
 
+@pytest.mark.parametrize("form", ["pandas", "frames", "dask-3"])
+@pytest.mark.parametrize(
+    ("sources", "problem"),
+    [
+        (["a", None], "column 'source' has no value in row 1"),
+        ([1, True], "column 'source' holds "),
+        ([[1], [2]], "column 'source' holds list values"),
+    ],
+)
+def test_errors_in_pairs_name_pairs(form, sources, problem):
+    """The edges have columns of the same names."""
+    frame = FrameMaker("dask-3" if form == "dask-3" else "pandas")(frame_columns(SHAPES["random"]))
+    method = "frames" if form == "frames" else "auto"
+    pairs = pandas.DataFrame({"source": pandas.Series(sources, dtype=object), "destination": 1})
+    with pytest.raises(rg.GraphError, match=f"^pairs: {problem}") as caught:
+        rg.neighbor_similarity(frame, pairs, method=method)
+    assert (caught.value.parameter, caught.value.column) == ("pairs", "source")
+    pairs = pandas.DataFrame([[1, 2, 3]], columns=["source", "source", "destination"])
+    with pytest.raises(rg.GraphError, match=r"^pairs: 2 columns are called 'source'"):
+        rg.neighbor_similarity(frame, pairs, method=method)
+
+
 def test_pairs_on_dask():
     frame, pairs = FrameMaker("dask-3")(frame_columns(SHAPES["random"])), [(3, 1), (0, 9)]
     table = make_pairs(FrameMaker("pandas"), pairs)
@@ -194,6 +217,26 @@ def test_the_check_finds_wrong_rows_and_values():
     wrong.loc[4, ["source", "destination"]] = wrong.loc[3, ["source", "destination"]]
     with pytest.raises(rg.VerificationError, match="there are too many rows for the edge from"):
         rg.verify.neighbor_similarity(frame, wrong)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"jaccard": "much"}, "^column 'jaccard' must hold numbers$"),
+        ({"jaccard": None}, "vertex 0 and vertex 1 have jaccard nan; "),
+        ({"source": None}, "^the result: column 'source' has no value in row 0"),
+        ({"source": -1}, "^the result: vertex -1 is not in the graph"),
+    ],
+)
+def test_the_check_names_the_result(columns, message):
+    graph = rg.Graph({"source": [0, 0, 1, 2], "destination": [1, 2, 2, 3]})
+    result = pandas.DataFrame(rg.neighbor_similarity(graph))
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.neighbor_similarity(graph, result.assign(**columns))
+    with pytest.raises(rg.VerificationError, match=r"the result has 4 pairs and 1 values"):
+        rg.verify.neighbor_similarity(graph, {**dict(result), "jaccard": [1.0]})
+    with pytest.raises(rg.GraphError, match=r"there is no column 'jaccard'"):
+        rg.verify.neighbor_similarity(graph, result[["source", "destination"]])
 
 
 @pytest.mark.parametrize("kind", KINDS)
