@@ -10,14 +10,13 @@ In a `.cu` file scalars are `long long` or `double`. Element types that vary end
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import FunctionType
@@ -86,8 +85,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_after_fork)
 
 
-@contextlib.contextmanager
-def parallel_region(size: int | None = None) -> Iterator[None]:
+class parallel_region:  # noqa: N801  a context manager, which contextlib would make slower
     """Run parallel Numba kernels one at a time, with as many threads as `size` work items deserve.
 
     Waking threads takes longer than a small kernel, so below `MIN_PARALLEL_SIZE` items there is
@@ -98,30 +96,63 @@ def parallel_region(size: int | None = None) -> Iterator[None]:
     GraphError
         If the process is a fork of one that has run parallel kernels on GNU OpenMP.
     """
-    global _has_run_parallel  # noqa: PLW0603
-    if _is_forked_after_parallel and sys.modules["numba"].threading_layer() == "omp":
+
+    __slots__ = "_lock", "_num_threads", "_size"
+
+    def __init__(self, size: int | None = None) -> None:
+        self._size, self._num_threads = size, 1
+
+    def __enter__(self) -> None:
+        global _has_run_parallel  # noqa: PLW0603
+        if _is_forked_after_parallel:
+            _check_threading_layer()
+        _has_run_parallel = True
+        self._lock = _parallel_kernel_lock
+        self._lock.acquire()
+        if self._size is None or self._size >= MIN_PARALLEL_SIZE:
+            return
+        try:
+            get_num_threads, set_num_threads = _thread_functions()
+            self._num_threads = get_num_threads()
+            if self._num_threads > 1:
+                set_num_threads(1)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            if self._num_threads > 1:
+                _thread_functions()[1](self._num_threads)
+        finally:
+            self._lock.release()
+
+
+@functools.cache
+def _thread_functions() -> tuple[Callable[[], int], Callable[[int], None]]:
+    """Return the functions that get and set the number of threads of Numba's parallel loops.
+
+    Those of its threading layer take a quarter of the time of its public ones, which check.
+    """
+    import numba
+    from numba.np.ufunc import parallel
+
+    numba.get_num_threads()  # loads the threading layer
+    return (
+        getattr(parallel, "_get_num_threads", numba.get_num_threads),
+        getattr(parallel, "_set_num_threads", numba.set_num_threads),
+    )
+
+
+def _check_threading_layer() -> None:
+    """Raise GraphError if the threads of the process that this one was forked from are missing."""
+    if sys.modules["numba"].threading_layer() == "omp":
         raise GraphError(
             "this process was forked from one that had already run parallel kernels, which GNU "
             "OpenMP does not survive; start processes by 'spawn' or 'forkserver', or set "
             "NUMBA_THREADING_LAYER=workqueue before the first call",
             hint="start processes by 'spawn' or 'forkserver'",
         )
-    _has_run_parallel = True
-    with _parallel_kernel_lock:
-        if size is None:
-            yield
-            return
-        import numba
-
-        num_threads = numba.get_num_threads()
-        if size >= MIN_PARALLEL_SIZE or num_threads == 1:
-            yield
-            return
-        numba.set_num_threads(1)
-        try:
-            yield
-        finally:
-            numba.set_num_threads(num_threads)
 
 
 # CUDA sources
@@ -313,26 +344,24 @@ class _Entry(NamedTuple):
 
     Attributes
     ----------
-    names : list of str
-        Names of the parameters in order.
-    converters : list of type or None
-        Python types of the scalars, None for arrays: both Numba and CuPy take the types of scalars
-        from the arguments.
+    parameters : list of (str, type or None)
+        Names of the parameters in order, with the Python types of scalars, None for arrays: both
+        Numba and CuPy take the types of scalars from the arguments.
     arrays : list of int
         Positions of the arrays.
     """
 
-    names: list[str]
-    converters: list[type | None]
+    parameters: list[tuple[str, type | None]]
     arrays: list[int]
 
 
 @functools.cache
 def _find_entry(stem: str, entry: str) -> _Entry:
-    parameters, scalars = signatures(stem)[entry], {"long long": int, "double": float}
-    converters: list[type | None] = [scalars.get(c_type) for c_type, _ in parameters]
-    arrays = [position for position, kind in enumerate(converters) if kind is None]
-    return _Entry([name for _, name in parameters], converters, arrays)
+    scalars: dict[str, type] = {"long long": int, "double": float}
+    parameters = [(name, scalars.get(c_type)) for c_type, name in signatures(stem)[entry]]
+    return _Entry(
+        parameters, [position for position, (_, kind) in enumerate(parameters) if kind is None]
+    )
 
 
 @functools.cache
@@ -381,22 +410,22 @@ def launch(
     TypeError
         If an argument is missing or unexpected, or on a GPU has another element type.
     """
-    names, converters, array_positions = _find_entry(stem, entry)
+    parameters, array_positions = _find_entry(stem, entry)
     try:
         converted = [
             arguments[name] if convert is None else convert(arguments[name])
-            for name, convert in zip(names, converters, strict=True)
+            for name, convert in parameters
         ]
     except KeyError:
         converted = []
     if len(converted) != len(arguments):
+        names = [name for name, _ in parameters]
         missing = [name for name in names if name not in arguments]
         unexpected = [name for name in arguments if name not in names]
         problems = [f"missing {', '.join(missing)}"] if missing else []
         problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
         raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
-    arrays = [converted[position] for position in array_positions]
-    if not is_on_gpu(arrays[0]):
+    if not is_on_gpu(converted[array_positions[0]]):
         twin = _find_twin(stem, entry)
         if isinstance(twin, FunctionType):  # operations of NumPy, on one thread
             twin(*converted)
@@ -404,6 +433,7 @@ def launch(
         with parallel_region(size):
             twin(*converted)
         return
+    arrays = [converted[position] for position in array_positions]
     import cupy
 
     device_id = cupy.cuda.runtime.getDevice()

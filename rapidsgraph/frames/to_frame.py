@@ -9,7 +9,7 @@ import functools
 import importlib
 import itertools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,19 +59,59 @@ def make_frame(
 def _make_pandas(columns: Mapping[str, Any]) -> Frame:
     """Return a pandas frame that shares memory with the arrays.
 
-    The labels are converted once, which takes pandas longer than the rest of a frame.
+    The constructor of a frame takes longer than most algorithms on a small graph. Blocks of numbers
+    and of pandas' own array types do without it, and the labels are converted once.
     """
-    pandas = importlib.import_module("pandas")
-    if not all(isinstance(name, str) for name in columns):
+    pandas = _import_pandas()
+    if not all([isinstance(name, str) for name in columns]):
         return pandas.DataFrame(columns, copy=False)
+    labels = _pandas_labels(tuple(columns)).view()  # a caller may name the index
+    blocks = _pandas_blocks(columns.values())
+    if blocks is not None:
+        index = pandas.RangeIndex(blocks[0][0].shape[-1])
+        return pandas.api.internals.create_dataframe_from_blocks(blocks, index, labels)
     frame = pandas.DataFrame(dict(enumerate(columns.values())), copy=False)
-    frame.columns = _pandas_labels(tuple(columns)).view()  # a caller may name the index
+    frame.columns = labels
     return frame
+
+
+def _pandas_blocks(columns: Collection[Any]) -> list[tuple[Any, np.ndarray]] | None:
+    """Return the blocks of a pandas frame and their positions, or None if it has to infer types."""
+    array_type = _block_type()
+    if array_type is None:
+        return None
+    blocks = []
+    for values, position in zip(columns, _positions(len(columns)), strict=True):
+        if type(values) is np.ndarray and values.dtype.kind in "iufb":
+            blocks.append((values.reshape(1, -1), position))
+        elif isinstance(values, array_type):
+            blocks.append((values, position))
+        else:
+            return None
+    return blocks or None
+
+
+@functools.cache
+def _import_pandas() -> Any:
+    return importlib.import_module("pandas")
+
+
+@functools.cache
+def _block_type() -> Any:
+    """Return the type of pandas' own arrays, or None before pandas 3, which cannot take blocks."""
+    pandas = _import_pandas()
+    has_blocks = hasattr(pandas.api, "internals")
+    return pandas.api.extensions.ExtensionArray if has_blocks else None
+
+
+@functools.lru_cache(16)
+def _positions(count: int) -> list[np.ndarray]:
+    return [np.array([column], np.intp) for column in range(count)]
 
 
 @functools.lru_cache(256)
 def _pandas_labels(names: tuple[str, ...]) -> Any:
-    return importlib.import_module("pandas").Index(names)
+    return _import_pandas().Index(names)
 
 
 def _make_cudf(columns: Mapping[str, Any]) -> Frame:
@@ -121,7 +161,7 @@ def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> An
 @functools.cache
 def _pandas_categories(categories: tuple[str, ...]) -> Any:
     """Return a text array of pandas, which takes as long to make as a small SCAN does."""
-    return importlib.import_module("pandas").Series(categories).array
+    return _import_pandas().Series(categories).array
 
 
 @functools.cache  # to copy a few strings to a GPU takes longer than to gather many

@@ -206,8 +206,8 @@ def test_element_types_are_bound_from_arrays(dtype, bound):
 
 
 def test_scalars_are_converted_as_the_kernel_has_them():
-    _, converters, arrays = device.launcher._find_entry("pagerank", "check_convergence")
-    assert converters == [int, float, None, None]
+    parameters, arrays = device.launcher._find_entry("pagerank", "check_convergence")
+    assert [kind for _, kind in parameters] == [int, float, None, None]
     assert arrays == [2, 3]
 
 
