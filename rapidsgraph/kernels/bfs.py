@@ -8,7 +8,7 @@ import numpy as np
 from numba import prange
 
 from .constants import BFS_ALPHA, BFS_BETA, NO_VERTEX
-from .intrinsics import add_at, prefetch
+from .intrinsics import add_at, minimum, prefetch
 from .jit import parallel, serial
 
 NUM_BLOCKS = 64
@@ -53,13 +53,13 @@ def _push(
         if ends[0] - starts[0] > MAX_BATCH_ARCS:
             key = base | np.uint64(queue[np.uint64(first)])
             for arc in range(starts[0], ends[0]):
-                ahead = min(arc + AHEAD, ends[0] - 1)
+                ahead = minimum(arc + AHEAD, ends[0] - 1)
                 prefetch(keys, np.uint64(neighbors[np.uint64(ahead)]))
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 before = keys[neighbor]
                 queue[tail] = neighbor
                 tail += np.uint64(before == UNREACHED_KEY)
-                keys[neighbor] = min(before, key)
+                keys[neighbor] = minimum(before, key)
             first += 1
             continue
         batch_arcs = np.uint64(0)
@@ -77,7 +77,7 @@ def _push(
             before = keys[neighbor]
             queue[tail] = neighbor  # the tail advances only if the vertex is new; avoids a branch
             tail += np.uint64(before == UNREACHED_KEY)
-            keys[neighbor] = min(before, base | np.uint64(tails[index]))
+            keys[neighbor] = minimum(before, base | np.uint64(tails[index]))
             prefetch(offsets, neighbor)
         first += count
     return np.int64(tail)
@@ -97,7 +97,7 @@ def _mark(vertices, level, keys, bits):
     """Set the bits of the vertices of a level."""
     for word_ in prange((vertices + 31) // 32):
         first, word = np.uint64(word_) * HALF, np.uint32(0)
-        for lane in range(min(32, vertices - np.int64(first))):
+        for lane in range(minimum(32, vertices - np.int64(first))):
             if keys[first + np.uint64(lane)] >> HALF == np.uint64(level):
                 word |= np.uint32(1) << np.uint32(lane)
         bits[np.uint64(word_)] = word
@@ -116,7 +116,7 @@ def _pull(vertices, level, offsets, neighbors, keys, bits, new_bits, counts):
         num_new, arcs = 0, 0
         for word_ in range(words * block // NUM_BLOCKS, words * (block + 1) // NUM_BLOCKS):
             first, word = np.uint64(word_) * HALF, np.uint32(0)
-            for lane in range(min(32, vertices - np.int64(first))):
+            for lane in range(minimum(32, vertices - np.int64(first))):
                 vertex = first + np.uint64(lane)
                 if keys[vertex] != UNREACHED_KEY:
                     continue

@@ -6,6 +6,7 @@ from numba import prange
 from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM
 from .jit import parallel, serial
 
+ONE = np.uint64(1)
 MAX_COMPARED_RANKS = 32  # whose bounds are compared one by one
 SHORT_LIST = 16  # neighbors that are compared one by one
 
@@ -97,6 +98,15 @@ def expand_rows(num_rows, offsets, rows):
             rows[i] = row
 
 
+@serial
+def _copy_list(start, stop, shift, neighbors, weights, weighted, new_neighbors, new_weights):
+    for i in range(start, stop):
+        new_neighbors[np.uint64(i + shift)] = neighbors[np.uint64(i)]
+    if weighted:
+        for i in range(start, stop):
+            new_weights[np.uint64(i + shift)] = weights[np.uint64(i)]
+
+
 @parallel
 def concatenate_rows(
     num_rows,
@@ -113,18 +123,23 @@ def concatenate_rows(
 ):
     offsets[num_rows] = first_offsets[num_rows] + second_offsets[num_rows]
     for row_ in prange(num_rows):
-        row = np.int64(row_)
-        shift = second_offsets[row]
-        offsets[row] = first_offsets[row] + shift
-        for i in range(first_offsets[row], first_offsets[row + 1]):
-            neighbors[i + shift] = first_neighbors[i]
-            if weighted:
-                weights[i + shift] = first_weights[i]
-        shift = first_offsets[row + 1]
-        for i in range(second_offsets[row], second_offsets[row + 1]):
-            neighbors[i + shift] = second_neighbors[i]
-            if weighted:
-                weights[i + shift] = second_weights[i]
+        row = np.uint64(row_)
+        first, second = first_offsets[row], second_offsets[row]
+        first_stop, second_stop = first_offsets[row + ONE], second_offsets[row + ONE]
+        offsets[row] = first + second
+        _copy_list(
+            first, first_stop, second, first_neighbors, first_weights, weighted, neighbors, weights
+        )
+        _copy_list(
+            second,
+            second_stop,
+            first_stop,
+            second_neighbors,
+            second_weights,
+            weighted,
+            neighbors,
+            weights,
+        )
 
 
 @parallel

@@ -8,7 +8,7 @@ arrived_blocks) are not used.
 import numpy as np
 
 from .constants import NO_VERTEX
-from .intrinsics import prefetch
+from .intrinsics import maximum, minimum, prefetch
 from .jit import serial
 
 AHEAD = 4  # vertices whose list is fetched before it is needed
@@ -20,7 +20,7 @@ def _remove(first, last, level, offsets, neighbors, cores, vertices, queue, tail
     """Lower the degrees of the neighbors of vertices[first:last]; return the end of the queue."""
     tail = np.uint64(tail)
     for index in range(first, last):
-        ahead = np.uint64(vertices[np.uint64(min(index + AHEAD, last - 1))])
+        ahead = np.uint64(vertices[np.uint64(minimum(index + AHEAD, last - 1))])
         prefetch(neighbors, np.uint64(offsets[ahead]))
         vertex = np.uint64(vertices[np.uint64(index)])
         for arc in range(offsets[vertex], offsets[vertex + ONE]):
@@ -61,7 +61,7 @@ def peel(
             elif degree > level:
                 remaining[num_others] = vertex
                 num_others += ONE
-                least = min(least, degree)
+                least = minimum(least, degree)
         num_remaining = np.int64(num_others)
         if tail == 0:
             level = least
@@ -87,7 +87,7 @@ def lower_bounds(num_rows, rows, is_loaded, offsets, neighbors, cores, is_active
         queue[np.uint64(index)] = rows[np.uint64(index)]
         is_active[np.uint64(rows[np.uint64(index)])] = True
     for row in range(len(cores)):
-        largest = max(largest, offsets[np.uint64(row + 1)] - offsets[np.uint64(row)])
+        largest = maximum(largest, offsets[np.uint64(row + 1)] - offsets[np.uint64(row)])
     counts = np.zeros(largest + 1, np.int64)  # of the neighbors of a row by bound
     while size:
         row = np.uint64(queue[np.uint64(head)])
@@ -95,9 +95,10 @@ def lower_bounds(num_rows, rows, is_loaded, offsets, neighbors, cores, is_active
         is_active[row] = False
         start, stop = offsets[row], offsets[row + ONE]
         bound = cores[row]
-        high = min(np.int64(bound), stop - start)
+        high = minimum(np.int64(bound), stop - start)
         for arc in range(start, stop):
-            counts[np.uint64(min(np.int64(cores[np.uint64(neighbors[np.uint64(arc)])]), high))] += 1
+            core = np.int64(cores[np.uint64(neighbors[np.uint64(arc)])])
+            counts[np.uint64(minimum(core, high))] += 1
         level, num_above = high, counts[np.uint64(high)]
         while num_above < level:
             level -= 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .intrinsics import exchange_if
+from .intrinsics import exchange_if, maximum, minimum
 from .jit import serial
 
 
@@ -27,7 +27,7 @@ def join(parents, one, other):
         return
     one, other = root(parents, one), root(parents, other)
     while one != other:
-        high, low = max(one, other), min(one, other)
+        high, low = maximum(one, other), minimum(one, other)
         was = exchange_if(parents, np.uint64(high), np.int32(high), np.int32(low))
         if was == np.int32(high):
             return

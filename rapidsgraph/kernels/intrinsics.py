@@ -1,4 +1,4 @@
-"""Operations that Numba lacks: prefetching, atomic operations, the high half of a product, bits.
+"""Operations that Numba lacks, or compiles slowly: prefetching, atomic operations, bits, minima.
 
 They are the instructions llvm.prefetch, cmpxchg, atomicrmw, store atomic, llvm.ctlz and llvm.ctpop
 of LLVM [1]_, and a multiplication of 128 bits.
@@ -11,6 +11,7 @@ References
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.ufunc.parallel import _launch_threads
 
@@ -125,6 +126,35 @@ def count_bits(typing, value):
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+def _select(typing, comparison, one, other):
+    """Return the type and the code of ``other if other <comparison> one else one``."""
+    kind = typing.unify_types(types.unliteral(one), types.unliteral(other))
+    if not isinstance(kind, types.Integer):
+        raise TypingError(f"no type of integers has the values of both {one} and {other}")
+
+    def generate(context, builder, signature, arguments):
+        first, second = (
+            context.cast(builder, argument, given, kind)
+            for argument, given in zip(arguments, signature.args, strict=True)
+        )
+        compare = builder.icmp_signed if kind.signed else builder.icmp_unsigned
+        return builder.select(compare(comparison, second, first), second, first)
+
+    return kind(one, other), generate
+
+
+@intrinsic
+def minimum(typing, one, other):
+    """Return the smaller of two integers; `min` takes longer to compile, for each caller."""
+    return _select(typing, "<", one, other)
+
+
+@intrinsic
+def maximum(typing, one, other):
+    """Return the larger of two integers, as `minimum` does the smaller."""
+    return _select(typing, ">", one, other)
 
 
 @intrinsic

@@ -8,7 +8,7 @@ import numpy as np
 from numba import prange
 
 from .constants import NO_VERTEX
-from .intrinsics import add_at, prefetch
+from .intrinsics import add_at, maximum, minimum, prefetch
 from .jit import parallel, serial
 
 NUM_BLOCKS = 64
@@ -35,7 +35,7 @@ def _first_label(start, stop, in_start, in_stop, neighbors, in_neighbors):
     if start < stop:
         label = neighbors[np.uint64(start)]
     if in_start < in_stop:
-        label = min(label, in_neighbors[np.uint64(in_start)])
+        label = minimum(label, in_neighbors[np.uint64(in_start)])
     while start < stop and in_start < in_stop:
         one, other = neighbors[np.uint64(start)], in_neighbors[np.uint64(in_start)]
         if one == other:
@@ -65,7 +65,7 @@ def _compare(size, scratch):
         label, count = scratch[np.uint64(one)], np.uint64(1)
         for other in range(one + 1, size):
             count += np.uint64(scratch[np.uint64(other)] == label)
-        best = max(best, count << HALF | (LOW - np.uint64(label)))
+        best = maximum(best, count << HALF | (LOW - np.uint64(label)))
     return LOW - (best & LOW)
 
 
@@ -78,7 +78,7 @@ def _count(start, stop, degree, neighbors, labels, table, mask, shift, best):
     """
     last = stop - 1
     for arc in range(start, stop):
-        prefetch(labels, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
+        prefetch(labels, np.uint64(neighbors[np.uint64(minimum(arc + AHEAD, last))]))
         label = np.uint64(labels[np.uint64(neighbors[np.uint64(arc)])])
         slot = np.uint64(np.uint32(np.uint32(label) * np.uint32(2654435761)) >> shift)
         while table[slot] and table[slot] >> HALF != label + ONE:
@@ -106,7 +106,7 @@ def _propagate(
             first = add_at(next_row, np.uint64(0), np.int64(ROWS_PER_FETCH))
             if first >= num_rows:
                 break
-            for index in range(first, min(first + ROWS_PER_FETCH, num_rows)):
+            for index in range(first, minimum(first + ROWS_PER_FETCH, num_rows)):
                 row = np.uint64(rows[np.uint64(index)])
                 start, stop, in_start, in_stop = _range_of(row, is_directed, offsets, in_offsets)
                 degree = stop - start + in_stop - in_start
@@ -121,7 +121,7 @@ def _propagate(
                     new_labels[row] = _compare(degree, scratch)
                     continue
                 width = 5
-                while (1 << width) < 2 * min(degree, len(labels)):
+                while (1 << width) < 2 * minimum(degree, len(labels)):
                     width += 1
                 if table.size < 1 << width:
                     table = np.zeros(1 << width, np.uint64)

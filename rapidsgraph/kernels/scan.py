@@ -7,7 +7,7 @@ from numba import prange
 
 from .constants import BORDER, CORE, HUB, NO_CLUSTER, OUTLIER, SIMILARITY_LEVELS
 from .disjoint_sets import join
-from .intrinsics import add_at, exchange_if
+from .intrinsics import add_at, exchange_if, minimum
 from .jit import parallel, serial
 from .searches import is_at_least
 
@@ -27,7 +27,7 @@ def _similar(row, arc, neighbors, common, sizes, numerator, denominator):
 def _level(row, arc, neighbors, common, sizes):
     other = np.float64(sizes[np.uint64(neighbors[np.uint64(arc)])])
     product = np.float64(sizes[np.uint64(row)]) * other
-    return min(
+    return minimum(
         np.int64(common[np.uint64(arc)] / math.sqrt(product) * SIMILARITY_LEVELS),
         SIMILARITY_LEVELS - 1,
     )
@@ -73,23 +73,17 @@ def mark_indexed_cores(
         for i in range(np.int64(block_), num_candidates, NUM_BLOCKS):
             vertex = np.uint64(candidates[np.uint64(i)])
             start, stop = offsets[vertex], offsets[vertex + np.uint64(1)]
-            arc = start + mu - 2
-            last = _level(vertex, arc, neighbors, common, sizes)
-            if last < floor:
+            if _level(vertex, start + mu - 2, neighbors, common, sizes) < floor:
                 break
-            similar = mu
-            if last <= floor + 1:
-                while (
-                    arc > start and _level(vertex, arc - 1, neighbors, common, sizes) <= floor + 1
-                ):
-                    arc -= 1
-                similar = arc - start + 1
-                while arc < stop and similar < mu:
-                    if _similar(vertex, arc, neighbors, common, sizes, numerator, denominator):
-                        similar += 1
-                    elif _ends(vertex, arc, floor, neighbors, common, sizes):
-                        break
-                    arc += 1
+            arc = start + mu - 1
+            while arc > start and _level(vertex, arc - 1, neighbors, common, sizes) <= floor + 1:
+                arc -= 1
+            similar = arc - start + 1
+            while arc < stop and similar < mu:
+                if _level(vertex, arc, neighbors, common, sizes) < floor:
+                    break
+                similar += _similar(vertex, arc, neighbors, common, sizes, numerator, denominator)
+                arc += 1
             if similar >= mu:
                 is_core[vertex] = True
 
@@ -202,7 +196,7 @@ def measure_clusters(num_members, members, labels, cluster_sizes, first_members)
         member = members[np.uint64(i)]
         label = np.uint64(labels[np.uint64(member)])
         cluster_sizes[label] += 1
-        first_members[label] = min(first_members[label], member)
+        first_members[label] = minimum(first_members[label], member)
 
 
 def label_members(num_vertices, is_core, is_border, roots, nearest, labels, is_member):

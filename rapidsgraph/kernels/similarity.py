@@ -15,7 +15,16 @@ from .constants import (
     SIMILARITY_OVERLAP,
     SIMILARITY_STRUCTURAL,
 )
-from .intrinsics import add_at, count_bits, exchange_if, get_num_threads, prefetch, release
+from .intrinsics import (
+    add_at,
+    count_bits,
+    exchange_if,
+    get_num_threads,
+    maximum,
+    minimum,
+    prefetch,
+    release,
+)
 from .jit import parallel, serial
 from .searches import position
 
@@ -42,7 +51,7 @@ def count_upper(num_vertices, offsets, neighbors, degrees, sizes):
         ):
             size = 0
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
-                prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
+                prefetch(degrees, np.uint64(neighbors[np.uint64(minimum(arc + AHEAD, last))]))
                 size += _is_above(degrees, row, neighbors[np.uint64(arc)])
             sizes[np.uint64(row)] = size
 
@@ -58,7 +67,7 @@ def gather_upper(num_vertices, offsets, neighbors, degrees, upper_offsets, upper
             index, stop = upper_offsets[np.uint64(row)], upper_offsets[np.uint64(row + 1)]
             arc = offsets[np.uint64(row)]
             while index < stop:  # has no branch, which would be unpredictable
-                prefetch(degrees, np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))]))
+                prefetch(degrees, np.uint64(neighbors[np.uint64(minimum(arc + AHEAD, last))]))
                 neighbor = neighbors[np.uint64(arc)]
                 upper_neighbors[np.uint64(index)] = neighbor
                 index += _is_above(degrees, row, neighbor)
@@ -114,9 +123,9 @@ def _look_up(
         counts[np.uint64(i)] = 0
     stop = offsets[np.uint64(x + 1)]
     for arc in range(offsets[np.uint64(x)], stop):
-        ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, stop - 1))])
+        ahead = np.uint64(neighbors[np.uint64(minimum(arc + 2 * AHEAD, stop - 1))])
         prefetch(upper_offsets, ahead)
-        ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, stop - 1))])
+        ahead = np.uint64(neighbors[np.uint64(minimum(arc + AHEAD, stop - 1))])
         prefetch(upper, np.uint64(upper_offsets[ahead]))
         y = np.uint64(neighbors[np.uint64(arc)])
         start = upper_offsets[y]
@@ -166,7 +175,7 @@ def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, up
     longest = 0
     for i in range(num_owners):
         x = np.uint64(owners[np.uint64(i)])
-        longest = max(longest, upper_offsets[x + ONE] - upper_offsets[x])
+        longest = maximum(longest, upper_offsets[x + ONE] - upper_offsets[x])
     locks = _zeros(len(offsets))
     for _ in prange(NUM_BLOCKS):
         if next_owner[0] >= num_owners:
@@ -178,7 +187,7 @@ def _count(num_owners, owners, next_owner, offsets, neighbors, upper_offsets, up
             start = np.int64(add_at(next_owner, np.uint64(0), OWNERS_PER_FETCH))
             if start >= num_owners:
                 break
-            for i in range(start, min(start + OWNERS_PER_FETCH, num_owners)):
+            for i in range(start, minimum(start + OWNERS_PER_FETCH, num_owners)):
                 x = np.int64(owners[np.uint64(i)])
                 _look_up(
                     x, offsets, neighbors, upper_offsets, upper, bits, ranks, counts, hits, locks,
@@ -261,7 +270,7 @@ def assign_counts(
 ):
     num_arcs = len(neighbors)
     last = num_arcs - 1
-    chunks = max(1, min(get_num_threads(), num_arcs // max(num_vertices, 1)))
+    chunks = maximum(1, minimum(get_num_threads(), num_arcs // maximum(num_vertices, 1)))
     for chunk_ in prange(chunks):
         chunk = np.int64(chunk_)
         # Rows ascend, so their positions in an upper list do: only the first one is searched for.
@@ -272,10 +281,10 @@ def assign_counts(
         ):
             edge, stop = upper_offsets[np.uint64(row)], upper_offsets[np.uint64(row + 1)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
-                ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
+                ahead = np.uint64(neighbors[np.uint64(minimum(arc + 2 * AHEAD, last))])
                 prefetch(cursors, ahead)
                 prefetch(upper_offsets, ahead)
-                ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, last))])
+                ahead = np.uint64(neighbors[np.uint64(minimum(arc + AHEAD, last))])
                 prefetch(triangles, np.uint64(upper_offsets[ahead] + cursors[ahead]))
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 if edge < stop and np.uint64(upper_neighbors[np.uint64(edge)]) == neighbor:
@@ -329,7 +338,7 @@ def _merge_marked(num_vertices, offsets, neighbors, marks, common):
             bits = marks[np.uint64(row)]
             for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
-                ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, last))])
+                ahead = np.uint64(neighbors[np.uint64(minimum(arc + 2 * AHEAD, last))])
                 prefetch(marks, ahead)
                 if bits & marks[neighbor] == 0:
                     common[np.uint64(arc)] = 2

@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from .constants import TRIANGLE_CHUNK
-from .intrinsics import add_at, prefetch
+from .intrinsics import add_at, maximum, minimum, prefetch
 from .jit import parallel, serial
 
 NUM_BLOCKS = 64
@@ -120,7 +120,7 @@ def _sort(start, stop, values):
     """Sort values[start:stop] by Shell's method; NumPy's quicksort would take 0.7 s to compile."""
     gap = stop - start
     while gap > 1:
-        gap = max(gap * 4 // 9, 1)
+        gap = maximum(gap * 4 // 9, 1)
         i = start + gap
         while i < stop:
             value, j = values[np.uint64(i)], i
@@ -146,7 +146,7 @@ def relabel(
             first = index = new_offsets[rank]
             reverse = first + stop - start
             for arc in range(start, stop):
-                ahead = neighbors[np.uint64(min(arc + 2 * AHEAD, last))] & VERTEX_BITS
+                ahead = neighbors[np.uint64(minimum(arc + 2 * AHEAD, last))] & VERTEX_BITS
                 prefetch(ranks, np.uint64(ahead))
                 item = neighbors[np.uint64(arc)]
                 neighbor = np.uint32(ranks[np.uint64(item & VERTEX_BITS)])
@@ -243,10 +243,10 @@ def _count_row(
             _mark(entry >> shift, flags)
     row_total = np.int64(0)
     for arc in range(middle, stop):
-        ahead = np.uint64(neighbors[np.uint64(min(arc + 2 * AHEAD, stop - 1))] >> shift)
+        ahead = np.uint64(neighbors[np.uint64(minimum(arc + 2 * AHEAD, stop - 1))] >> shift)
         prefetch(list_starts, ahead)
         prefetch(list_stops, ahead)
-        ahead = np.uint64(neighbors[np.uint64(min(arc + AHEAD, stop - 1))] >> shift)
+        ahead = np.uint64(neighbors[np.uint64(minimum(arc + AHEAD, stop - 1))] >> shift)
         prefetch(lists, np.uint64(list_starts[ahead]))
         entry = neighbors[np.uint64(arc)]
         x = np.uint64(entry >> shift)
@@ -293,12 +293,12 @@ def _count(
         num_vertices = len(offsets) - 1
         bits = _zeros(num_vertices // 64 + 1)
         flags = _zeros(num_vertices // 64 + 1 if has_flags else 1)
-        counters = _zeros(min(num_vertices, MAX_COUNTERS))
+        counters = _zeros(minimum(num_vertices, MAX_COUNTERS))
         while True:
             row = start + add_at(next_row, np.uint64(0), np.int64(ROWS_PER_FETCH))
             if row >= stop:
                 break
-            for each in range(row, min(row + ROWS_PER_FETCH, stop)):
+            for each in range(row, minimum(row + ROWS_PER_FETCH, stop)):
                 _count_row(
                     each, has_flags, offsets, upper_stops, neighbors, list_starts, list_stops,
                     lists, bits, flags, counters, counts,

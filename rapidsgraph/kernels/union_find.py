@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from .disjoint_sets import join
-from .intrinsics import prefetch
+from .intrinsics import minimum, prefetch
 from .jit import parallel, serial
 
 NUM_BLOCKS = 64
@@ -20,7 +20,7 @@ def link_neighbor(num_vertices, position, offsets, neighbors, parents):
         for vertex in range(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
-            ahead = min(vertex + AHEAD, num_vertices - 1)
+            ahead = minimum(vertex + AHEAD, num_vertices - 1)
             arc = offsets[np.uint64(ahead)] + position
             if arc < offsets[np.uint64(ahead + 1)]:
                 prefetch(parents, np.uint64(neighbors[np.uint64(arc)]))
@@ -34,7 +34,7 @@ def _link_list(vertex, start, stop, arcs, neighbors, parents):
     parent = parents[np.uint64(vertex)]
     arc = start
     while arc < stop:
-        prefetch(parents, np.uint64(neighbors[np.uint64(min(arc + AHEAD, arcs - 1))]))
+        prefetch(parents, np.uint64(neighbors[np.uint64(minimum(arc + AHEAD, arcs - 1))]))
         other = np.uint32(neighbors[np.uint64(arc)])
         if parents[other] != parent:
             join(parents, vertex, other)
@@ -73,7 +73,7 @@ def compress(num_vertices, parents):
         for vertex in range(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
-            ahead = np.uint64(min(vertex + AHEAD, num_vertices - 1))
+            ahead = np.uint64(minimum(vertex + AHEAD, num_vertices - 1))
             prefetch(parents, np.uint64(parents[ahead]))
             parent = np.uint32(parents[np.uint64(vertex)])
             while np.uint32(parents[parent]) != parent:
