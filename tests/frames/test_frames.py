@@ -599,3 +599,27 @@ def test_frames_share_no_labels():
     pandas.testing.assert_frame_equal(frames.make_frame("pandas", columns), expected)
     mixed = {"vertex": np.arange(3), 7: np.ones(3)}
     pandas.testing.assert_frame_equal(frames.make_frame("pandas", mixed), pandas.DataFrame(mixed))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(4, dtype=np.int32),
+        np.arange(8.0)[::2],
+        np.array([True, False, True, True]),
+        np.array(["a", "b", "a", None], object),
+        np.array(["2026-11-24"] * 4, "datetime64[s]"),
+        pandas.array([1, None, 2, 3], "Int32"),
+        pandas.Series(list("abca")).array,
+        pandas.Series(list("abca")),
+    ],
+    ids=lambda values: str(values.dtype),
+)
+def test_frames_are_those_of_the_constructor_of_pandas(values):
+    """Columns of which no type has to be inferred do without the constructor."""
+    columns = {"vertex": np.arange(4), "value": values}
+    frame, expected = frames.make_frame("pandas", columns), pandas.DataFrame(columns)
+    pandas.testing.assert_frame_equal(frame, expected)
+    frame["more"] = expected["more"] = 1
+    frame.loc[2, "vertex"] = expected.loc[2, "vertex"] = 7
+    pandas.testing.assert_frame_equal(frame.sort_values("vertex"), expected.sort_values("vertex"))

@@ -1,5 +1,7 @@
 """Kernels that other kernels call, which are compiled into their callers only."""
 
+import gc
+
 import numba
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from numba import prange
 import rapidsgraph as rg
 from rapidsgraph import device, kernels
 from rapidsgraph.kernels import jit
+from rapidsgraph.kernels.intrinsics import maximum, minimum
 from rapidsgraph.kernels.jit import parallel, serial
 
 pytestmark = pytest.mark.skipif(
@@ -60,3 +63,50 @@ def test_kernels_of_a_similarity_can_be_cached():
     rg.structural_similarity({"source": ends[0], "destination": ends[1]})
     results = list(kernels.similarity.assign_counts.overloads.values())
     assert results and not any(each.library.has_dynamic_globals for each in results)
+
+
+def test_the_garbage_collector_is_paused_while_a_kernel_is_compiled(monkeypatch):
+    @serial
+    def subtract(value, term):
+        return value - term
+
+    @serial
+    def fail(value):
+        return value.missing
+
+    subtract._cache.disable()
+    is_enabled = []
+    compile_signature = subtract._compiler.compile
+
+    def compile_and_note(*arguments):
+        is_enabled.append(gc.isenabled())
+        return compile_signature(*arguments)
+
+    monkeypatch.setattr(subtract._compiler, "compile", compile_and_note)
+    assert subtract(5, 3) == 2
+    assert (is_enabled, gc.isenabled()) == ([False], True)
+    with pytest.raises(numba.TypingError, match="missing"):
+        fail(1)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert subtract(5.0, 3.0) == 2
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@serial
+def extremes(one, other):
+    return minimum(one, other), maximum(one, other)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint64])
+def test_minimum_and_maximum_of_integers(kind):
+    limits = np.iinfo(kind)
+    for one, other in ((1, 2), (limits.min, limits.max), (limits.max, 0), (3, 3)):
+        assert extremes(kind(one), kind(other)) == (min(one, other), max(one, other))
+    assert extremes(np.int32(-5), np.int64(2**40)) == (-5, 2**40)
+    for one, other in ((1.5, 2), (np.uint64(1), -1)):
+        with pytest.raises(numba.TypingError, match="no type of integers"):
+            extremes(one, other)
