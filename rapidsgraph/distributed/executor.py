@@ -265,7 +265,7 @@ class DaskExecutor:
             [future] = self.supervise(lambda: self.client.scatter([value], **options))
         except (KeyError, OSError):  # the worker is lost, or paused
             return None
-        return _release_if_error(future)
+        return _track(future)
 
     def refresh_workers(self) -> tuple[str, ...]:
         """Update `workers`, and return it.
