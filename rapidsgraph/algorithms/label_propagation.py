@@ -209,7 +209,7 @@ class LabelRows:
         """Write the most frequent labels of all rows, or of those that `active` marks."""
         for degree_class, rows in self._by_class:
             if active is not None:
-                rows = device.select(device.take(active, rows), rows)[0]
+                rows = device.compress(device.take(active, rows), rows)[0]
             self._launch(degree_class, rows, labels, new_labels)
 
     def count_arcs(self, rows: Array) -> int:

@@ -124,7 +124,7 @@ def _select_active(active: Array, roots: Array) -> Array:
         "coloring", "mark_active", size=active.size,
         num_active=active.size, active=active, roots=roots, is_active=is_active,
     )  # fmt: skip
-    return device.select(is_active, active)[0]
+    return device.compress(is_active, active)[0]
 
 
 def _vertex_of_many_neighbors(active: Array, csr: Adjacency, csc: Adjacency) -> Array:

@@ -184,7 +184,7 @@ def flatnonzero(flags: Array, dtype: Any = None) -> Array:
     return positions[:num_positions]
 
 
-def select(flags: Array, *arrays: Array) -> list[Array]:
+def compress(flags: Array, *arrays: Array) -> list[Array]:
     """Return the items of each array whose flags are set; all are C-contiguous."""
     if not is_on_gpu(flags):
         return [values[flags] for values in arrays]

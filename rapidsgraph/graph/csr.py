@@ -111,7 +111,7 @@ def transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
     weights = adjacency.weights if adjacency.weights.size else None
     coo = [adjacency.neighbors, row_indices(adjacency), weights]
     if keep is not None:
-        kept = device.select(keep, *coo[:2] if weights is None else coo)
+        kept = device.compress(keep, *coo[:2] if weights is None else coo)
         coo = [*kept, None] if weights is None else kept
     return from_coo(coo, adjacency.offsets.size - 1, "keep", minor_sorted=True)
 
@@ -161,7 +161,7 @@ def sort_endpoints(sources: Array, destinations: Array) -> list[Array]:
 def to_undirected(adjacency: Adjacency) -> Adjacency:
     """Return both directions of every arc once, without self-loops and weights."""
     rows = row_indices(adjacency)
-    endpoints = device.select(mark_proper(rows, adjacency.neighbors), rows, adjacency.neighbors)
+    endpoints = device.compress(mark_proper(rows, adjacency.neighbors), rows, adjacency.neighbors)
     del rows
     coo = [*sort_endpoints(*endpoints), None]
     del endpoints

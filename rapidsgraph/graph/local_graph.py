@@ -434,7 +434,7 @@ def build_from_ids(
         is_proper = mark_proper(*coo[:2])
         if device.count_nonzero(is_proper) < num_rows:
             kept = [values for values in coo if values is not None]
-            coo[: len(kept)] = device.select(is_proper, *kept)
+            coo[: len(kept)] = device.compress(is_proper, *kept)
             del kept
         del is_proper
     num_kept, is_summed = coo[0].size, multi_edges == "sum"
