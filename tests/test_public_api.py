@@ -11,7 +11,7 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph.algorithms.pagerank import PRECISIONS, Precision
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES, Algorithm
-from rapidsgraph.graph.csr import MULTI_EDGES, MultiEdges
+from rapidsgraph.graph.multi_edges import MULTI_EDGES, MultiEdges
 
 validate = pytest.importorskip("numpydoc.validate").validate
 

@@ -22,8 +22,9 @@ from .. import device, frames
 from ..device import Array, Device, choose, import_cupy, to_host
 from ..errors import GraphError, format_value
 from ..frames import Frame
-from ..graph.csr import Adjacency, permute, row_indices, sort_pairs
+from ..graph.csr import Adjacency, permute, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
+from ..graph.pair_sort import sort_pairs
 from ..kernels.constants import CORE, HUB, OUTLIER, SIMILARITY_LEVELS
 from ..summary import format_html
 from ..validation import GRAPH_CALLS, check_choice, check_flag, suggest_parameters

@@ -13,8 +13,9 @@ from typing import Any
 from .. import device
 from ..device import Array
 from ..frames import Frame
-from ..graph.csr import Adjacency, offsets_from_sizes, sort_pairs
+from ..graph.csr import Adjacency, offsets_from_sizes
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.pair_sort import sort_pairs
 from ..kernels.constants import WARP
 from .parameters import Parameters
 from .run_memory import check_run_memory

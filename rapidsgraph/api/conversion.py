@@ -15,7 +15,7 @@ import numpy as np
 from .. import frames
 from ..dispatch import Graph
 from ..errors import GraphError
-from ..graph.csr import MULTI_EDGES, MultiEdges
+from ..graph.multi_edges import MULTI_EDGES, MultiEdges
 from ..graph.positions import (
     NetworkXEdges,
     build_graph_of_positions,

@@ -18,8 +18,8 @@ from .. import frames, io
 from ..device import Device
 from ..errors import GraphError, format_bytes
 from ..frames import Frame
-from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import SelfLoops
+from ..graph.multi_edges import MULTI_EDGES, MultiEdges
 from ..io.formats import Format
 from ..io.inputs import InputFiles
 from ..io.remote import display_url

@@ -9,8 +9,8 @@ import rapidsgraph as rg
 
 from .. import io
 from ..algorithms.pagerank import DANGLING, METHODS, PageRankMethod, Precision
-from ..graph.csr import MULTI_EDGES, MultiEdges
 from ..graph.local_graph import storage_of
+from ..graph.multi_edges import MULTI_EDGES, MultiEdges
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, command, print_highest
 from .files import FormatOption, OutputFormatOption, open_edges

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import io
 from ..errors import GraphError
-from ..graph.csr import MultiEdges
+from ..graph.multi_edges import MultiEdges
 from ..io.inputs import InputFiles
 from ..layered import cache
 from ..layered.cache import DEFAULTS

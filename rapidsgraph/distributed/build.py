@@ -16,9 +16,10 @@ from ..device.arrays import Array, ArrayModule
 from ..errors import GraphError
 from ..frames import Frame
 from ..graph import weight_sums
-from ..graph.csr import MultiEdges, count_upper
+from ..graph.csr import count_upper
 from ..graph.edge_columns import EdgeColumns, choose_partition_error, read_partition_columns
 from ..graph.local_graph import SelfLoops
+from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertices
 from ..graph.vertex_names import check_names
 from ..progress import Report

@@ -17,8 +17,9 @@ import numpy as np
 from ..device.arrays import Array
 from ..frames import Frame, Vertices
 from ..graph import weight_sums
-from ..graph.csr import MULTI_EDGES, MultiEdges, count_upper, row_indices, select_rows
+from ..graph.csr import count_upper, row_indices, select_rows
 from ..graph.derived_graph import check_hops, check_subgraph_memory
+from ..graph.multi_edges import MULTI_EDGES, MultiEdges
 from ..graph.vertex_arguments import list_vertices, resolve_vertices
 from ..progress import Report
 from ..validation import check_choice

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..errors import GraphError
 from ..frames import Frame, Vertices, is_dask
-from ..graph.csr import MultiEdges
 from ..graph.edge_columns import EdgeColumns, read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
+from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertex_range, check_vertices
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..progress import Report

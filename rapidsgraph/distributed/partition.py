@@ -17,7 +17,8 @@ from .. import device
 from ..device.arrays import Array, ArrayModule
 from ..graph import csr
 from ..graph.build_memory import build_bytes
-from ..graph.csr import Adjacency, MultiEdges, from_coo, row_indices
+from ..graph.csr import Adjacency, from_coo, row_indices
+from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import WARP
 from ..progress import Report

@@ -18,14 +18,14 @@ import numpy as np
 from .. import device, frames
 from ..device.arrays import Array, ArrayModule
 from ..frames import Column
-from ..graph.edge_columns import (
-    EdgeColumns,
+from ..graph.edge_columns import EdgeColumns
+from ..graph.vertex_names import VertexNames
+from ..graph.vertex_naming import (
     check_ids_in_range,
     kernel_type,
     mixed_names_error,
     mixed_signs_error,
 )
-from ..graph.vertex_names import VertexNames
 from ..validation import check_vertex_count
 from .communicator import Communicator
 

@@ -12,8 +12,9 @@ from ..device import Array
 from ..frames import Frame, Vertices
 from ..validation import check_choice, check_free_memory, reject
 from .build_memory import csr_build_bytes
-from .csr import MULTI_EDGES, Adjacency, MultiEdges, filter_offsets, row_indices, select_rows
+from .csr import Adjacency, filter_offsets, row_indices, select_rows
 from .local_graph import LocalGraph, build_from_ids
+from .multi_edges import MULTI_EDGES, MultiEdges
 from .vertex_arguments import resolve_vertices
 
 BYTES_PER_ARC = 40  # of selected rows: row, position, neighbors and flags

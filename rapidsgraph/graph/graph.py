@@ -14,7 +14,6 @@ from ..errors import GraphError, VertexNotFoundError, VertexTypeError
 from ..frames import Frame, Vertices
 from ..validation import DEFAULT_WEIGHT, as_list, is_default_weight, suggest_parameters
 from . import derived_graph, export
-from .csr import DEFAULT_MULTI_EDGES, MultiEdges
 from .local_graph import (
     BuildReport,
     LocalGraph,
@@ -23,6 +22,7 @@ from .local_graph import (
     as_local_graph,
     build_graph,
 )
+from .multi_edges import DEFAULT_MULTI_EDGES, MultiEdges
 from .vertex_arguments import find_vertices
 
 # What properties and methods of `Graph` do with a LocalGraph, by name.

@@ -23,21 +23,12 @@ from ..summary import format_html
 from ..validation import MAX_VERTICES, check_choice, check_flag, check_free_memory
 from . import weight_sums
 from .build_memory import build_bytes, csr_build_bytes, merge_bytes, name_column_stats
-from .csr import (
-    MULTI_EDGES,
-    Adjacency,
-    DefaultMultiEdges,
-    MultiEdges,
-    from_coo,
-    mark_proper,
-    sort_endpoints,
-    sum_by_key,
-    symmetrize,
-    transpose,
-)
-from .edge_columns import EdgeColumns, name_vertices, read_columns
+from .csr import Adjacency, from_coo, mark_proper, sort_endpoints, sum_by_key, symmetrize, transpose
+from .edge_columns import EdgeColumns, read_columns
+from .multi_edges import MULTI_EDGES, DefaultMultiEdges, MultiEdges
 from .vertex_arguments import check_vertices
 from .vertex_names import Labeling
+from .vertex_naming import name_vertices
 
 logger = logging.getLogger(__name__)
 

@@ -19,10 +19,10 @@ from ..errors import GraphError, MissingColumnError, format_value
 from ..frames import Column
 from ..validation import check_free_memory, check_weights, reject, vertex_labels
 from .build_memory import csr_build_bytes
-from .csr import MultiEdges
-from .edge_columns import name_vertices
 from .local_graph import LocalGraph, build_from_ids
+from .multi_edges import MultiEdges
 from .vertex_names import Labeling, VertexNames, check_names
+from .vertex_naming import name_vertices
 
 
 class NetworkXEdges:

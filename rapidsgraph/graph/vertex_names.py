@@ -1,7 +1,7 @@
 """Vertex ids and names: map between them, and build result frames of the caller's names.
 
 Ids 0..n-1 are positions in the sorted, distinct names, so rows in the order of ids are in the order
-of names. Integers that already are 0..n-1 are their own ids. `edge_columns` finds the names in the
+of names. Integers that already are 0..n-1 are their own ids. `vertex_naming` finds the names in the
 columns of an edge frame.
 
 A `Labeling` is part of everything that knows vertices by id: graphs, layered edge lists and

@@ -12,7 +12,6 @@ from .. import frames
 from ..device import Device, choose
 from ..errors import GraphError, format_value, warn
 from ..frames import Frame, Vertices
-from ..graph.csr import DEFAULT_MULTI_EDGES, MultiEdges
 from ..graph.graph import Graph
 from ..graph.local_graph import (
     GraphLike,
@@ -22,6 +21,7 @@ from ..graph.local_graph import (
     as_local_graph,
     storage_of,
 )
+from ..graph.multi_edges import DEFAULT_MULTI_EDGES, MultiEdges
 from ..io.formats import Format
 from ..io.inputs import Input, InputFiles
 from ..progress import Progress, reporter

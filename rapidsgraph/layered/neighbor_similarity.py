@@ -18,7 +18,8 @@ from ..algorithms.run_memory import PAIR_BYTES, Algorithm, max_undirected_edges
 from ..algorithms.similarity import count_by_triangles
 from ..device import Array
 from ..frames import Frame
-from ..graph.csr import Adjacency, permute, row_indices, sort_pairs
+from ..graph.csr import Adjacency, permute, row_indices
+from ..graph.pair_sort import sort_pairs
 from ..graph.vertex_names import Labeling
 from .storage import LayeredStorage
 from .sweeps import to_vertex_order

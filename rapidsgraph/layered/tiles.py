@@ -18,7 +18,8 @@ from .. import device, kernels
 from ..algorithms.run_memory import NEIGHBORS_PER_VERTEX, TILE_BYTES, Algorithm
 from ..algorithms.triangles import merge_directions
 from ..device import Array
-from ..graph.csr import Adjacency, offsets_from_sizes, row_indices, sort_pairs
+from ..graph.csr import Adjacency, offsets_from_sizes, row_indices
+from ..graph.pair_sort import sort_pairs
 from .packing import COLUMN, DIRECTIONS
 from .storage import LayeredStorage
 from .streaming import (

@@ -20,16 +20,17 @@ from ..distributed.partition import Partition
 from ..distributed.storage import finish_frame
 from ..errors import GraphError
 from ..frames import Column, Frame
-from ..graph.csr import Adjacency, MultiEdges, row_indices
+from ..graph.csr import Adjacency, row_indices
 from ..graph.edge_columns import (
     EdgeColumns,
     choose_partition_error,
-    common_name_type,
     read_columns,
     read_partition_columns,
 )
 from ..graph.local_graph import LocalGraph, storage_of
+from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
+from ..graph.vertex_naming import common_name_type
 from ..progress import Report
 from ..validation import check_free_memory, choose_weight
 from .dask_table import DaskTable

@@ -11,9 +11,9 @@ from .. import device, frames
 from ..algorithms.neighbor_similarity import pair_columns, tabulate_pairs
 from ..device import Array
 from ..frames import Column, Frame
-from ..graph.edge_columns import name_vertices
 from ..graph.vertex_arguments import find_ids, is_one_vertex, tabulate_vertices
 from ..graph.vertex_names import Labeling, VertexNames
+from ..graph.vertex_naming import name_vertices
 from ..graph.vertex_values import scale_vertex_values, tabulate_vertex_values
 from .frame_graph import FrameGraph, get_values, make_frame
 from .table import EagerTable, Table

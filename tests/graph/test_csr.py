@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from rapidsgraph import device
-from rapidsgraph.graph import csr
-from rapidsgraph.graph.csr import Adjacency, sort_pairs
+from rapidsgraph.graph import csr, multi_edges
+from rapidsgraph.graph.csr import Adjacency
+from rapidsgraph.graph.pair_sort import sort_pairs
 
 
 @pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
@@ -225,7 +226,7 @@ def test_lists_know_their_bytes(xp):
 @settings(max_examples=60)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 9)), max_size=40),
-    multi_edges=st.sampled_from(list(csr.MULTI_EDGES)),
+    multi_edges=st.sampled_from(list(multi_edges.MULTI_EDGES)),
 )
 def test_parallel_pairs_merge(rows, multi_edges):
     groups = {}
@@ -249,9 +250,9 @@ def test_parallel_pairs_merge(rows, multi_edges):
 
 @pytest.mark.parametrize("block", [1, 3, 1000])
 def test_conflicts_are_counted_across_blocks(monkeypatch, block):
-    monkeypatch.setattr(csr, "BLOCK_ARCS", 8 * block)
+    monkeypatch.setattr(multi_edges, "BLOCK_ARCS", 8 * block)
     random = np.random.default_rng(block)
     is_first, weights = random.random(200) < 0.3, random.integers(0, 3, 200).astype(float)
     is_first[0] = True
     first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
-    assert csr._count_conflicts(is_first, weights) == (weights != weights[first]).sum()
+    assert multi_edges.count_conflicts(is_first, weights) == (weights != weights[first]).sum()

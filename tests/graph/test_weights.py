@@ -22,7 +22,7 @@ from conftest import (
 import rapidsgraph as rg
 from rapidsgraph import io
 from rapidsgraph.errors import GraphError, MissingColumnError
-from rapidsgraph.graph import csr
+from rapidsgraph.graph import multi_edges
 
 PRECISE = {"tolerance": 1e-9, "max_iterations": 300}
 ROWS = [(0, 1, 5), (0, 2, 1), (2, 1, 1), (0, 1, 7)]
@@ -295,7 +295,7 @@ def test_merged_rows_of_other_weights_are_counted(kind, monkeypatch):
     edges = [(0, 1, 5), (2, 3, 1), (0, 1, 5), (0, 1, 7), (1, 0, 8), (0, 1, 7), (2, 3, 2), (3, 2, 1)]
     frame = FrameMaker(kind)(columns_of(edges))
     for size in (8, 16, 2**22):  # blocks of one arc, of two, and one block
-        monkeypatch.setattr(csr, "BLOCK_ARCS", size)
+        monkeypatch.setattr(multi_edges, "BLOCK_ARCS", size)
         for options, count in (({}, 3), ({"directed": False}, 4), ({"self_loops": "drop"}, 3)):
             [warning] = caught_warnings(lambda options=options: rg.Graph(frame, **options))
             assert str(warning.message).startswith(f"{count} rows were merged into parallel edges")

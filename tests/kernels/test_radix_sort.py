@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rapidsgraph.graph import csr, radix_sort
+from rapidsgraph.graph import pair_sort, radix_sort
 from rapidsgraph.kernels.constants import SORT_TILE
 
 
@@ -52,10 +52,10 @@ def test_pairs_are_sorted_as_by_packed_keys(with_order, minor_sorted, monkeypatc
     minor = np.sort(minor) if minor_sorted else minor
     results = []
     for min_size in (0, 2**40):
-        monkeypatch.setattr(csr, "MIN_RADIX_SORTED", min_size)
+        monkeypatch.setattr(pair_sort, "MIN_RADIX_SORTED", min_size)
         pairs = [cupy.asarray(major), cupy.asarray(minor)]
         options = {"with_order": with_order, "minor_sorted": minor_sorted}
-        offsets, new_minor, order = csr.sort_pairs(pairs, 5000, **options)
+        offsets, new_minor, order = pair_sort.sort_pairs(pairs, 5000, **options)
         results.append((offsets.tolist(), new_minor.tolist(), with_order and order.tolist()))
     assert results[0] == results[1]
     assert results[0][1] == minor[np.lexsort((minor, major))].tolist()

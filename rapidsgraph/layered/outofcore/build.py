@@ -30,10 +30,11 @@ import numpy as np
 from ... import device
 from ...atomic import temporary_folder
 from ...errors import GraphError, format_bytes, format_value
-from ...graph.csr import MultiEdges
-from ...graph.edge_columns import check_ids_in_range, check_name_kinds
+from ...graph.edge_columns import check_name_kinds
 from ...graph.local_graph import SelfLoops, check_policies
+from ...graph.multi_edges import MultiEdges
 from ...graph.vertex_names import Labeling, VertexNames
+from ...graph.vertex_naming import check_ids_in_range
 from ...graph.weight_sums import merged_weight_error, sum_type, total_weight
 from ...io.inputs import Input, open_input
 from ...io.writers import resolve_destination

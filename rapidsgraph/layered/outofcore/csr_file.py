@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from ... import kernels
-from ...graph.csr import MULTI_EDGES, MultiEdges, offsets_from_sizes
+from ...graph.csr import offsets_from_sizes
+from ...graph.multi_edges import MULTI_EDGES, MultiEdges
 from ...kernels.constants import KEEP_ALL, MERGE_SUM, NO_KEY
 from ..build import storage_dtype
 from . import run_kernel

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ... import frames
-from ...graph.edge_columns import mixed_names_error, mixed_signs_error, name_vertices
 from ...graph.vertex_names import VertexNames, as_integers, check_names, check_present, check_text
+from ...graph.vertex_naming import mixed_names_error, mixed_signs_error, name_vertices
 from .dictionaries import HASH_BYTES, DictionaryEncoder, FileColumn, encode_pairs
 from .edge_reader import Batch, EdgeFile
 from .file_array import TempFiles

@@ -1,0 +1,196 @@
+"""Sort pairs of integer keys stably by both of them, such as arcs by row and neighbor.
+
+On a CPU by counting sort, least significant key first, or by comparisons if there are few pairs; on
+a GPU by CuPy's radix sort of both keys packed into 64 bits, or by `radix_sort` if many pairs are
+sorted by one key only. The peak is at most 20 bytes per pair, including the permutation, besides
+the counters of the keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import device, kernels
+from ..device import Array
+from ..errors import GraphError
+from .radix_sort import find_offsets, sort_by_key
+
+MIN_PAIRS_PER_COUNTER = 1 / 16  # pairs per key below which counters cost more than comparisons
+MIN_COUNTED_PAIRS = 2**14  # pairs without order below which comparisons are as fast as counters
+MIN_RADIX_SORTED = 2**23  # pairs on a GPU from which `sort_by_key` is faster than CuPy's sort
+
+
+def sort_pairs(
+    pairs: list[Array],
+    num_keys: int,
+    num_minor_keys: int | None = None,
+    *,
+    with_order: bool = False,
+    minor_sorted: bool = False,
+) -> tuple[Array, Array, Array | None]:
+    """Sort pairs of keys by (major, minor).
+
+    Parameters
+    ----------
+    pairs : list of two int32 arrays, shape (pairs,)
+        [major, minor]; emptied, so that arrays are freed early.
+    num_keys, num_minor_keys : int
+        The keys are below these; by default `num_keys` is for both.
+    with_order : bool, default False
+        Whether to return the permutation.
+    minor_sorted : bool, default False
+        Whether `minor` ascends already, so that one stable pass by `major` suffices.
+
+    Returns
+    -------
+    offsets : int64, shape (num_keys + 1,)
+    minor : int32, shape (pairs,)
+    order : integers, shape (pairs,), or None
+    """
+    num_minor_keys = num_keys if num_minor_keys is None else num_minor_keys
+    if not device.is_on_gpu(pairs[0]):
+        return _sort_on_cpu(pairs, num_keys, num_minor_keys, with_order, minor_sorted)
+    if with_order:
+        return _sort_with_order_on_gpu(pairs, num_keys, num_minor_keys, minor_sorted)
+    return _sort_on_gpu(pairs, num_keys, minor_sorted)
+
+
+def _sort_on_gpu(
+    pairs: list[Array], num_keys: int, minor_sorted: bool
+) -> tuple[Array, Array, None]:
+    if minor_sorted and pairs[0].size >= MIN_RADIX_SORTED:
+        major, minor = sort_by_key(pairs.pop(0), num_keys, pairs.pop())
+        return find_offsets(major, num_keys), minor, None
+    packed = _pack_pairs(pairs)
+    packed.sort()
+    return _find_offsets(packed, num_keys), _minor_keys(packed, np.int32), None
+
+
+def _pack_pairs(pairs: list[Array]) -> Array:
+    """Return major << 32 | minor; `pairs` is emptied."""
+    major, minor = pairs
+    pairs.clear()
+    packed = device.array_module(major).empty(major.size, "int64")
+    device.launch(
+        "build", "pack_pairs", size=major.size,
+        num_pairs=major.size, major=major, minor=minor, packed=packed,
+    )  # fmt: skip
+    return packed
+
+
+def _sort_with_order_on_gpu(
+    pairs: list[Array], num_keys: int, num_minor_keys: int, minor_sorted: bool
+) -> tuple[Array, Array, Array]:
+    major, minor = pairs
+    pairs.clear()
+    if major.size >= 2**32:
+        raise GraphError(
+            f"{major.size} weighted rows on one GPU; 2^32 is the most",
+            parameter="edges",
+            value=major.size,
+        )
+    order = None
+    if not minor_sorted:
+        order, _ = _argsort(minor, num_minor_keys)
+        major = device.take(major, order)
+    by_major, offsets = _argsort(major, num_keys)
+    del major
+    order = by_major if order is None else device.take(order, by_major)
+    return offsets, device.take(minor, order), order
+
+
+def _argsort(keys: Array, num_keys: int) -> tuple[Array, Array]:
+    """Return the stable order of the keys, as uint32, and offsets by key."""
+    xp = device.array_module(keys)
+    if keys.size >= MIN_RADIX_SORTED:
+        keys, order = sort_by_key(
+            keys, num_keys, xp.arange(keys.size, dtype=xp.uint32).view(xp.int32)
+        )
+        return order.view(xp.uint32), find_offsets(keys, num_keys)
+    packed = xp.empty(keys.size, xp.int64)
+    device.launch(
+        "build", "pack_positions", size=keys.size, num_keys=keys.size, keys=keys, packed=packed
+    )
+    packed.sort()
+    return _minor_keys(packed, xp.uint32), _find_offsets(packed, num_keys)
+
+
+def _minor_keys(packed: Array, dtype: Any) -> Array:
+    """Return the low halves of packed pairs."""
+    minor = device.array_module(packed).empty(packed.size, dtype)
+    device.launch(
+        "build", "unpack_minor", size=packed.size,
+        num_pairs=packed.size, packed=packed, minor=minor,
+    )  # fmt: skip
+    return minor
+
+
+def _find_offsets(packed: Array, num_keys: int) -> Array:
+    """Return the offsets by major key of sorted packed pairs."""
+    offsets = device.array_module(packed).empty(num_keys + 1, "int64")
+    device.launch(
+        "build", "find_offsets", size=num_keys + 1,
+        num_keys=num_keys, num_pairs=packed.size, packed=packed, offsets=offsets,
+    )  # fmt: skip
+    return offsets
+
+
+def _sort_on_cpu(
+    pairs: list[Array], num_keys: int, num_minor_keys: int, with_order: bool, minor_sorted: bool
+) -> tuple[Array, Array, Array | None]:
+    import numba
+
+    major, minor = pairs
+    pairs.clear()
+    size = major.size
+    max_keys = max(num_keys, num_minor_keys)
+    is_sparse = size < MIN_PAIRS_PER_COUNTER * max_keys
+    if is_sparse or (size < MIN_COUNTED_PAIRS and not with_order):
+        offsets = device.accumulate(np.bincount(major, minlength=num_keys))
+        if with_order:
+            order = np.lexsort((minor, major))
+            return offsets, minor[order], order
+        packed = _pack_pairs([major, minor])
+        packed.sort()
+        return offsets, packed.astype(np.int32), None  # the low half
+    index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
+    # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.
+    num_threads = numba.get_num_threads()
+    num_chunks = max(1, min(num_threads, size // max(max_keys, 1)))
+    order = np.arange(size, dtype=index_type) if with_order else np.empty(0, index_type)
+    # Files are often sorted already, and the test takes a fraction of the time of a sort.
+    offsets = np.empty(num_keys + 1, np.int64)
+    disorder: Any = np.zeros(num_threads, bool)
+    with device.parallel_region(size):
+        kernels.counting.sorted_offsets(major, minor, offsets, disorder)
+    if not disorder.any():
+        return offsets, minor.copy(), order if with_order else None
+    if not minor_sorted:
+        offsets, cursors = _count_keys(minor, num_minor_keys, num_chunks, index_type)
+        new_major, new_order = np.empty_like(major), np.empty_like(order)
+        with device.parallel_region(size):
+            kernels.counting.move(minor, major, order, cursors, new_major, new_order)
+        major, order = new_major, new_order
+        del new_major, new_order, cursors
+    new_offsets, cursors = _count_keys(major, num_keys, num_chunks, index_type)
+    new_minor, new_order = np.empty(size, np.int32), np.empty_like(order)
+    with device.parallel_region(size):
+        if minor_sorted:
+            kernels.counting.move(major, minor, order, cursors, new_minor, new_order)
+        else:  # the minor key of a pair follows from its position
+            kernels.counting.move_rows(major, offsets, order, cursors, new_minor, new_order)
+    return new_offsets, new_minor, new_order if with_order else None
+
+
+def _count_keys(
+    keys: Array, num_keys: int, num_chunks: int, index_type: type
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets by key, and the first position of each key in each chunk."""
+    cursors: Any = np.zeros((num_chunks, num_keys), index_type)
+    offsets = np.empty(num_keys + 1, np.int64)
+    with device.parallel_region(keys.size):
+        kernels.counting.count(keys, cursors)
+        kernels.counting.accumulate_counts(cursors, offsets)
+    return offsets, cursors
