@@ -1,9 +1,5 @@
 """Time calls on Dask frames and the same calls in one process.
 
-    python pipelines/benchmarks/cluster.py [--only pagerank,bfs,components,sssp,scan,streamed]
-                                           [--workers 1,2] [--folder FOLDER] [--quick]
-                                           [--output FILE]
-
 Rows are generated in shards: on a CPU as Parquet files, which workers read, on GPUs by the workers.
 A result is compared with that of one process; a call returns when its result is complete on the
 workers. Half of the edges on one worker are for weak scaling. "cugraph" times the graph by
@@ -13,9 +9,7 @@ that all of them together exceed.
 
 from __future__ import annotations
 
-import argparse
 import importlib
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -24,17 +18,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
-
 import numpy as np
 import pandas
 
 import rapidsgraph as rg
-from pipelines.benchmarks import cugraph_ranks, frames, harness, layers, memory, timing
+from pipelines.benchmarks import cugraph_ranks, layers, memory, timing
+from pipelines.benchmarks.answers import compare_frames, to_pandas
 from pipelines.benchmarks.dask_shards import LONG, SHORT, SharedRows, per_iteration
 from pipelines.benchmarks.graphs import SEED
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.tasks import call
 from rapidsgraph import device
 
 PAGERANK = {"pagerank": "double", "pagerank_single": "single"}  # precision by task
@@ -45,14 +39,11 @@ ROUNDS, STREAM_FACTOR, STREAM_RATIO = {"cpu": 5, "gpu": 3, "quick": 1}, 256, 100
 RELEASE_PAUSE = 0.02
 
 
-def call(task: str, graph: Any, start: int, iterations: int = LONG, **options: Any) -> Any:
+def run_task(task: str, graph: Any, start: int, iterations: int = LONG, **options: Any) -> Any:
     """Run a task on a graph or layered edge list, in one process or distributed."""
     if task in PAGERANK:
-        options |= {"tolerance": 0, "max_iterations": iterations, "precision": PAGERANK[task]}
-        return rg.pagerank(graph, progress=False, **options)
-    if task in ("bfs", "sssp"):
-        return getattr(rg, task)(graph, start, **options)
-    return rg.scan(graph) if task == "scan" else rg.connected_components(graph)
+        options |= {"max_iterations": iterations, "precision": PAGERANK[task]}
+    return call(task.removesuffix("_single"), graph, start, **options)
 
 
 def time_call(clock: timing.Clock, task: str, graph: Any, start: int, rounds: int, **options: Any
@@ -60,7 +51,7 @@ def time_call(clock: timing.Clock, task: str, graph: Any, start: int, rounds: in
     """Return the times of a task by the number of iterations."""
 
     def ms(iterations: int) -> float:
-        elapsed = clock.ms(partial(call, task, graph, start, iterations, **options))
+        elapsed = clock.ms(partial(run_task, task, graph, start, iterations, **options))
         time.sleep(RELEASE_PAUSE)
         return elapsed
 
@@ -90,7 +81,7 @@ def measure_reference(
     if store is not None:
         size = layers.partition_bytes(rg.LayeredEdgeList.build(graph, start).nbytes)
         rg.LayeredEdgeList.build(graph, start, partition_bytes=size).save(store)
-    results = {task: frames.to_pandas(call(task, graph, start)) for task in tasks}
+    results = {task: to_pandas(run_task(task, graph, start)) for task in tasks}
     times = {task: time_call(clock, task, graph, start, rounds) for task in tasks}
     return Reference(start, facts, results, times)
 
@@ -98,9 +89,9 @@ def measure_reference(
 def measure_task(row: Record, graph: Any, reference: Reference, **options: Any) -> Record:
     """Check and time the task of a row, and return the row."""
     task, start = row["algorithm"], reference.start
-    result = frames.to_pandas(call(task, graph, start, **options))
+    result = to_pandas(run_task(task, graph, start, **options))
     rtol = 1e-4 if task == "pagerank_single" else 1e-9
-    row["check"] = frames.compare(result, reference.results[task], rtol)
+    row["check"] = compare_frames(result, reference.results[task], rtol) or "ok"
     if row["check"] == "ok":
         one = reference.times[task]
         own = time_call(timing.Clock(), task, graph, start, len(one[LONG]), **options)
@@ -142,38 +133,35 @@ def measure_streamed(
         yield measure_task(row, layered, reference, memory_limit=limit)
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the benchmark, and return its records."""
-
-    def add_options(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--workers", default="1,2", help="numbers of workers, such as 1,2")
-        parser.add_argument("--folder", type=Path, help="for files of rows and stores")
-
-    options = harness.parse_options(__doc__, arguments, add_options)
-    kind = "quick" if options.quick else "gpu" if options.on_gpu else "cpu"
-    on_gpu, options.on_gpu = kind == "gpu", False  # this process uses no GPU
+def graphs_of(kind: str) -> dict[SharedRows, list[str]]:
+    """Return the tasks on each graph of a kind of run; the second is for weak scaling."""
     scale, factor, stream_scale = SIZES[kind]
-    rows = SharedRows("rmat", scale, factor)
-    half, plain = replace(rows, edge_factor=factor // 2), ["pagerank", "bfs", "components"]
-    graphs = {
-        rows: [*plain, *(["pagerank_single", "cugraph"] if on_gpu else [])], half: plain,
+    rows, plain = SharedRows("rmat", scale, factor), ["pagerank", "bfs", "components"]
+    return {
+        rows: [*plain, *(["pagerank_single", "cugraph"] if kind == "gpu" else [])],
+        replace(rows, edge_factor=factor // 2): plain,
         replace(rows, scale=scale - 2 * (kind == "cpu"), weighted=True): ["sssp"],
         replace(rows, scale=scale - 4 * (kind != "quick"), directed=False): ["scan"],
         SharedRows("uniform", stream_scale, STREAM_FACTOR, weighted=True): ["streamed"],
-    }  # fmt: skip
-    session = Session("cluster", options, seed=SEED)
+    }
+
+
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurement of each graph and number of workers."""
+    options, on_gpu = session.options, session.kind == "gpu"
+    session.start["seed"] = SEED
     with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
         folder, store = Path(temporary), Path(temporary, "store")
-        for graph, own in graphs.items():
+        for number, (graph, own) in enumerate(graphs_of(session.kind).items()):
             if not (tasks := [task for task in own if task in (options.only or own)]):
                 continue
             streamed, local = tasks == ["streamed"], [task for task in tasks if task != "cugraph"]
             local = ["bfs", "sssp", "pagerank"] if streamed else local
             reference = memory.call_in_process(
-                measure_reference, graph, local, ROUNDS[kind], on_gpu, store if streamed else None
-            )
-            workers = [1] if graph == half else map(int, options.workers.split(","))
-            for count in workers:
+                measure_reference, graph, local, ROUNDS[session.kind], on_gpu,
+                store if streamed else None,
+            )  # fmt: skip
+            for count in [1] if number == 1 else map(int, options.workers or (1, 2)):
                 unit = ("GPU", "GPUs") if on_gpu else ("process", "processes")
                 about: Record = {"graph": graph.name, "how": f"{count} {unit[count > 1]}"}
                 about |= {"workers": count, "edges": reference.facts["edges"]}
@@ -181,11 +169,10 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
                     measure = partial(measure_graph, about, graph, local, reference, folder)
                     if streamed:
                         measure = partial(measure_streamed, about, local, reference, store, client)
-                    session.attempt(f"{graph.name}, {count} workers", measure)
+                    yield f"{graph.name}, {count} workers", measure
                 if "cugraph" in tasks:
-                    cugraph_ranks.measure(session, rows, count)
-    return session.finish()
+                    name = f"{graph.name}, cuGraph, {count} workers"
+                    yield name, partial(cugraph_ranks.measure, graph, count)
 
 
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite("cluster", measurements, in_processes=True)

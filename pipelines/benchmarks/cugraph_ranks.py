@@ -9,19 +9,20 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pipelines.benchmarks import memory, timing
 from pipelines.benchmarks.dask_shards import LONG, SHORT, SharedRows, per_iteration
-from pipelines.benchmarks.harness import Session, try_call
+from pipelines.benchmarks.harness import try_call
+from pipelines.benchmarks.records import Record
 
 ROUNDS = 5
 TIMEOUT = 300  # seconds for all records
 
 
-def measure(session: Session, rows: SharedRows, num_gpus: int) -> None:
-    """Add a record of each task on a number of GPUs; note if cuGraph is not installed."""
+def measure(rows: SharedRows, num_gpus: int) -> Iterator[Record]:
+    """Yield a record of each task on a number of GPUs."""
     how = f"cuGraph, {num_gpus} GPU{'s' if num_gpus > 1 else ''}"
     about = {"table": "cluster", "graph": rows.name, "how": how, "workers": num_gpus, "threads": 1}
     context = multiprocessing.get_context("spawn")
@@ -32,15 +33,13 @@ def measure(session: Session, rows: SharedRows, num_gpus: int) -> None:
         each.start()
     try:
         while (record := records.get(timeout=TIMEOUT)) is not None:
-            session.rows.append(about | record)
+            yield about | record
     except queue.Empty:
-        check = f"failed: no answer in {TIMEOUT} s"
-        session.rows.append(about | {"algorithm": "build", "check": check})
+        yield about | {"algorithm": "build", "check": f"failed: no answer in {TIMEOUT} s"}
     finally:
         for each in processes:
             each.join(timeout=10)
             each.kill()
-        session.save()
 
 
 def run_rank(

@@ -1,61 +1,39 @@
 """Time the frame form of each algorithm beside its kernel form, and the peak memory of both.
 
-    python pipelines/benchmarks/frames.py [--scale 12] [--only pagerank,bfs,...] [--quick]
-                                          [--output FILE]
-    python pipelines/benchmarks/frames.py --only limited
-
 Engines are pandas, Dask on two processes, and where GPUs are, cuDF and dask-cuDF on two of them;
 PageRank and BFS also run as the same joins in DuckDB and Polars. A call takes an edge frame, so
 that a time includes the build of the graph. Each runs in a process of its own, kernels after a
 first call. Peak memory is that of the process above its memory before, of all workers together, or
-of the GPU. *limited* shows what the frame form is for: components of a tree whose vertex arrays do
-not fit into the memory of two Dask workers, which spill the partitions of its tables.
+of the GPU. `--only limited` shows what the frame form is for: components of a tree whose vertex
+arrays do not fit into the memory of two Dask workers, which spill the partitions of its tables.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import importlib.util
 import itertools
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 import numpy as np
 import pandas
 
 import rapidsgraph as rg
 from pipelines.benchmarks import harness, memory, timing
+from pipelines.benchmarks.answers import compare_frames, to_pandas
 from pipelines.benchmarks.graphs import SEED
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.tasks import CALLS, call
 from rapidsgraph import device
 
-ITERATIONS = 10  # of PageRank
 EDGE_FACTOR = 8  # rows per vertex
 WORKERS = 2  # of Dask
 MAX_REPEATS, BUDGET = 3, 5.0  # runs of a call, and seconds for them
-CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {  # by the name of the task
-    "pagerank": (rg.pagerank, {"tolerance": 0, "max_iterations": ITERATIONS, "progress": False}),
-    "bfs": (rg.bfs, {}),
-    "sssp": (rg.sssp, {}),
-    "components": (rg.connected_components, {}),
-    "similarity": (rg.structural_similarity, {}),
-    "scan": (rg.scan, {"epsilon": 0.4}),
-    "strong components": (rg.connected_components, {"strong": True}),
-    "core numbers": (rg.core_number, {}),
-    "labels": (rg.label_propagation, {}),
-    "triangles": (rg.triangle_count, {}),
-    "clustering": (rg.clustering_coefficient, {}),
-    "neighbor similarity": (rg.neighbor_similarity, {}),
-}
 ENGINES = ("pandas", "dask", "cudf", "dask_cudf", "duckdb", "polars")  # names of modules
 QUERY_ENGINES, QUERIES = ("duckdb", "polars"), ("pagerank", "bfs")
 TREE_VERTICES, TREE_PARTITIONS, WORKER_MEMORY = 4_000_000, 32, "400MB"
@@ -97,12 +75,6 @@ def complete(frame: Any) -> Any:
     return frame
 
 
-def to_pandas(frame: Any) -> pandas.DataFrame:
-    """Return a frame of any engine as one of pandas."""
-    frame = frame.compute() if hasattr(frame, "compute") else frame
-    return frame.to_pandas() if hasattr(frame, "to_pandas") else frame
-
-
 def measure_workers(client: Any, run: Callable[[], Any]) -> int:
     """Return the sum of the peaks of all workers above their memory before."""
     baselines = client.run(memory.reset_peak)
@@ -115,45 +87,21 @@ def measure(task: str, engine: str, form: str, scale: int) -> tuple[Record, pand
     """Return the times and the peak memory of a form of a task, and its result."""
     if engine in QUERY_ENGINES:
         module = importlib.import_module(f"pipelines.benchmarks.adapters.{engine}")
-        call = getattr(module, task)
+        run_task = getattr(module, task)
     else:
-        function, options = CALLS[task]
-        call = partial(function, **options, method="frames" if form == "frames" else "auto")
+        run_task = partial(call, task, method="frames" if form == "frames" else "auto")
     with open_engine(engine) as (convert, peak_of, xp):
         clock, local = timing.Clock(xp), make_edges(scale)
-        needs_root = engine in QUERY_ENGINES or task in ("bfs", "sssp")
-        arguments = [int(local["source"][0])] if needs_root else []
-        local = local[["source", "destination"]] if task == "pagerank" else local
-        edges = convert(local)
+        start = int(local["source"][0])
+        edges = convert(local[["source", "destination"]] if task == "pagerank" else local)
 
         def run() -> Any:
-            return complete(call(edges, *arguments))
+            return complete(run_task(edges, start))
 
         result = to_pandas(run())  # compiles kernels, and fills pools
         peak = peak_of(run)
         times = clock.repeated(run, MAX_REPEATS, BUDGET)
         return {f"{form}_ms": timing.summary(times), f"{form}_bytes": peak}, result
-
-
-def compare(result: pandas.DataFrame, expected: pandas.DataFrame, rtol: float = 1e-9) -> str:
-    """Return "ok" if the result has the expected values; query engines have fewer rows and columns.
-
-    Values that are not integers may differ in rounding, and nulls of all libraries are equal.
-    """
-    if len(result) < len(expected):  # BFS without unreached vertices
-        expected = expected[expected["distance"].notna()]
-    both = []
-    for frame in (result, expected[list(result.columns)]):
-        numbers = {
-            name: frame[name].astype("Float64").to_numpy(float, na_value=np.nan)
-            for name in frame.select_dtypes("number")
-        }
-        both.append(frame.assign(**numbers).reset_index(drop=True))
-    try:
-        pandas.testing.assert_frame_equal(*both, check_dtype=False, rtol=rtol, atol=1e-12)
-    except AssertionError as error:
-        return f"wrong: {str(error).splitlines()[0]}"
-    return "ok"
 
 
 def measure_task(task: str, engines: Sequence[str], scale: int) -> Iterator[Record]:
@@ -164,14 +112,13 @@ def measure_task(task: str, engines: Sequence[str], scale: int) -> Iterator[Reco
         for form in ["frames"] if engine in QUERY_ENGINES else ["kernels", "frames"]:
             arguments = measure, task, engine, form, scale
             answer = harness.try_call(row, partial(memory.call_in_process, *arguments))
-            if answer and (check := compare(answer[1], expected)) != "ok":
-                row["check"] = check
+            if answer and (problem := compare_frames(answer[1], expected)):
+                row["check"] = problem
             elif answer:
                 row |= answer[0]
         if "kernels_ms" in row and "frames_ms" in row:
             both = [[row[f"{form}_ms"]["median"]] for form in ("frames", "kernels")]
             row["frames_by_kernels"] = timing.paired_ratio(*both)
-        print(f"{task} {engine}: {row['check']}", file=sys.stderr, flush=True)
         yield row
 
 
@@ -201,31 +148,27 @@ def measure_limited(method: str, vertices: int) -> Record:
     }  # fmt: skip
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the benchmark, and return its records."""
+def measure_both_limited(vertices: int) -> Iterator[Record]:
+    """Yield the records of both methods, of which "auto" is expected to exceed the limit."""
+    for method in ("auto", "frames"):
+        row: Record = {"table": "limited", "method": method}
+        yield row | (harness.try_call(row, partial(measure_limited, method, vertices)) or {})
 
-    def add_options(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--scale", type=int, help="the graph has 2^SCALE vertices")
 
-    options = harness.parse_options(__doc__, arguments, add_options)
-    scale = options.scale or (8 if options.quick else 18 if options.on_gpu else 12)
-    has_gpu, options.on_gpu = options.on_gpu, False  # the processes use the GPU, not this one
-    session = Session("frames", options, graph=f"R-MAT, scale {scale}, {EDGE_FACTOR} rows a vertex")
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurement of each task on all engines."""
+    options = session.options
+    scale = options.scale or {"cpu": 12, "gpu": 18, "quick": 8}[session.kind]
+    session.start["graph"] = f"R-MAT, scale {scale}, {EDGE_FACTOR} rows a vertex"
     engines = [each for each in ENGINES if importlib.util.find_spec(each)
-               and (has_gpu or "cudf" not in each)]  # fmt: skip
+               and (options.on_gpu or "cudf" not in each)]  # fmt: skip
     session.notes += [f"{each} does not run here" for each in ENGINES if each not in engines]
-    for task in options.only or CALLS:
-        if task == "limited":
-            for method in ("auto", "frames"):  # "auto" is expected to exceed the limit
-                row: Record = {"table": "limited", "method": method}
-                arguments = method, TREE_VERTICES // (1000 if options.quick else 1)
-                row |= harness.try_call(row, partial(measure_limited, *arguments)) or {}
-                session.rows.append(row)
-            continue
+    for task in session.tasks(CALLS, "limited"):
         own = [each for each in engines if task in QUERIES or each not in QUERY_ENGINES]
-        session.attempt(task, partial(measure_task, task, own, scale))
-    return session.finish()
+        yield task, (
+            partial(measure_both_limited, TREE_VERTICES // (1000 if options.quick else 1))
+            if task == "limited" else partial(measure_task, task, own, scale)
+        )  # fmt: skip
 
 
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite("frames", measurements, in_processes=True)

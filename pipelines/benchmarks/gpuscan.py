@@ -1,7 +1,5 @@
 """GPUSCAN's tables 1 to 5: serial SCAN beside ours on its graphs, with its figures.
 
-    python pipelines/benchmarks/gpuscan.py [--graphs rmat10u-3,ca-GrQc] [--quick] [--output FILE]
-
 Tables 1 and 2 have R-MAT and SSCA#2 graphs, by vertices and by degree; 3 and 4 real ones. Tables 1
 and 3 time similarity and clustering, 2 and 4 clustering alone; 5 has transfers, on a GPU only.
 Speedups are over serial SCAN.
@@ -14,18 +12,14 @@ References
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
-
-from pipelines.benchmarks import harness, timing
+from pipelines.benchmarks import comparisons, timing
+from pipelines.benchmarks.answers import to_host
 from pipelines.benchmarks.graphs import Workload
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Effort, Measure, Session, Suite
 from pipelines.benchmarks.records import Record, claim_row
 from pipelines.benchmarks.tasks import TASKS
 
@@ -50,6 +44,7 @@ REAL = {  # milliseconds of tables 3 and 4, on its CPU and its faster GPU, and 5
     "loc-gowalla": ((61915, 1213.37), (1680, 51.14), (15, 15.1)),
     "roadNet-CA": ((107333, 209.75), (45083, 118.65), (43, 48.5)),
 }
+QUICK_GRAPHS = ("rmat10u-3", "ca-GrQc")
 GIVES = ("similarity and clustering", "clustering alone")
 
 
@@ -68,7 +63,7 @@ def series_graphs() -> Iterator[tuple[str, str, tuple[float, float]]]:
 def measure(workload: Workload, series: str, speedups: Any, session: Session) -> list[Record]:
     """Return the records of one graph, with the speedups over serial SCAN and the paper's."""
     [case] = TASKS["scan"].cases(workload)
-    rows = harness.measure(TASKS["scan"], case, session, ["rapidsgraph", "serial"])
+    rows = comparisons.measure(TASKS["scan"], case, session, ["rapidsgraph", "serial"])
     serial = {row["gives"]: row["run_ms"]["median"] for row in rows
               if row["library"] == "serial" and "run_ms" in row}  # fmt: skip
     for row in rows:
@@ -85,8 +80,15 @@ def measure(workload: Workload, series: str, speedups: Any, session: Session) ->
 
 def measure_transfers(case: Workload, rows: list[Record], session: Session) -> Iterator[Record]:
     """Yield our row of table 5: transfers, and the speedup of `auto` with them."""
-    columns = case.source, case.destination
-    times = timing.transfers(session.clock, columns, case.vertices, "int32", "int8")
+    xp, columns = session.xp, [to_host(values) for values in (case.source, case.destination)]
+    results = [xp.ones(case.vertices, dtype) for dtype in ("int32", "int8")]
+    copies = {
+        "upload_ms": lambda: [xp.asarray(values) for values in columns],
+        "download_ms": lambda: [to_host(values) for values in results],
+    }
+    times = {
+        name: timing.summary(session.clock.repeated(copy, 5, 1)) for name, copy in copies.items()
+    }
     paper = dict(zip(("paper_upload_ms", "paper_download_ms"), REAL[case.name][2], strict=True))
     for row in rows:
         if (row["implementation"], row["of_table"]) == ("auto", 3) and "speedup" in row:
@@ -115,23 +117,16 @@ def claims(rows: Sequence[Record]) -> Iterator[Record]:
         yield claim_row("GPUSCAN", "table 5: it is ahead of serial SCAN with transfers", own)
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the benchmark, and return its records."""
-    options = harness.parse_options(__doc__, arguments)
-    options.effort = replace(options.effort, rounds=min(3, options.effort.rounds), budget=0.5)
-    session = Session("gpuscan", options)
-    harness.warm_up([TASKS["scan"]], session)
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurement of each graph of the tables."""
+    comparisons.warm_up([TASKS["scan"]], session)
     graphs = [(name, "real", [cpu / gpu for cpu, gpu in tables[:2]])
               for name, tables in REAL.items()]  # fmt: skip
-    graphs = [*series_graphs(), *graphs]
-    names = options.graphs or (["rmat10u-3", "ca-GrQc"] if options.quick else None)
-    for name, series, speedups in graphs:
+    names = session.options.graphs or (QUICK_GRAPHS if session.kind == "quick" else None)
+    for name, series, speedups in [*series_graphs(), *graphs]:
         if names is None or name in names:
             for workload in session.graphs([name]):
-                session.attempt(name, partial(measure, workload, series, speedups, session))
-    session.rows = [*claims(session.rows), *session.rows]
-    return session.finish()
+                yield name, partial(measure, workload, series, speedups, session)
 
 
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite("gpuscan", measurements, claims, Effort(rounds=3, budget=0.5))

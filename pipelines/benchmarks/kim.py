@@ -1,7 +1,5 @@
 """Kim's figures 4 to 6: ten iterations of PageRank by edges and by vertices, host to host.
 
-    python pipelines/benchmarks/kim.py [--graphs uniform21-5,roadNet-CA] [--quick] [--output FILE]
-
 Random graphs have 2, 4 and 8 million vertices and 1, 5 or 10 edges per vertex; without a GPU an
 eighth of that. Real ones are Kim's where their files are, and two others. Numba's threads stand for
 Green-Marl's. Dangling mass is lost, as in formula (1). A time on the GPU includes transfers.
@@ -14,23 +12,19 @@ References
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 import numba
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import harness, timing
+from pipelines.benchmarks import comparisons, harness, timing
 from pipelines.benchmarks.answers import compare_pagerank, to_host
-from pipelines.benchmarks.graphs import SEED, Workload, load
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.graphs import SEED, Workload
+from pipelines.benchmarks.harness import Effort, Session, Suite
 from pipelines.benchmarks.records import Record, claim_rows
 from pipelines.benchmarks.tasks import DAMPING, pagerank_after
 from rapidsgraph.graph.csr import row_indices
@@ -38,6 +32,12 @@ from rapidsgraph.graph.csr import row_indices
 ITERATIONS, LAUNCH = 10, (1000, 1000)  # Kim's blocks and threads, for edge and node
 MAX_DISTANCE = 1e-5  # in total from formula (1), in single precision
 REAL = ("roadNet-CA", "cit-Patents", "NY", "cit-HepPh")
+SCALES = {"gpu": (21, 22, 23), "cpu": (18, 19, 20), "quick": (10,)}
+GRAPHS = {
+    kind: [f"uniform{scale}-{factor}" for scale in scales for factor in (1, 5, 10)]
+    + list(REAL) * (kind != "quick")
+    for kind, scales in SCALES.items()
+}
 GPU, ONE, ALL = "GPU", "1 thread", "all threads"
 SYSTEMS = (("edge", GPU), ("node", GPU), ("auto", GPU), ("edge", ONE), ("node", ONE), ("node", ALL),
            ("auto", ALL))  # fmt: skip
@@ -78,32 +78,31 @@ def transferred_arrays(graph: Any, method: str) -> list[np.ndarray]:
 
 
 def prepare(
-    workload: Workload, system: tuple[str, str], expected: Any, session: Session, row: Record
-) -> harness.Job | None:
-    """Check a system and return the job that times it, with the transfers to the GPU."""
-    run = partial(run_pagerank, workload.graph, *system)
-    arrays = transferred_arrays(workload.graph, system[0]) if system[1] == GPU else []
-    if arrays:
-        row["resident_ms"] = timing.summary(session.clock.repeated(run, 3, 0.2))
-    whole = lambda: ([workload.xp.asarray(values) for values in arrays], run())[1]  # noqa: E731
-    check = partial(compare_pagerank, reference=expected, max_distance=MAX_DISTANCE)
-    return harness.checked(whole, check, session, row)
+    workload: Workload, method: str, place: str, session: Session, row: Record
+) -> Callable[[], np.ndarray]:
+    """Return the function to time; on the GPU it includes the transfers, `resident_ms` does not."""
+    run = partial(run_pagerank, workload.graph, method, place)
+    if place != GPU:
+        return run
+    arrays = transferred_arrays(workload.graph, method)
+    row["resident_ms"] = timing.summary(session.clock.repeated(run, 3, 0.2))
+    return lambda: ([workload.xp.asarray(values) for values in arrays], run())[1]
 
 
 def measure(workload: Workload, session: Session) -> Iterator[Record]:
     """Yield a record of each system on a graph."""
     ends = {name: to_host(getattr(workload, name)) for name in ("source", "destination")}
     on_host = replace(workload, xp=np, **ends)
+    about: Record = {"table": "Kim", "graph": workload.name}
+    about |= {"kind": "random" if workload.name.startswith("uniform") else "real"}
+    about |= {"vertices": workload.vertices, "edges": int(workload.rows)}
+    systems = []
+    for method, place in (each for each in SYSTEMS if session.on_gpu or each[1] != GPU):
+        row, own = about | {"system": f"{method}, {place}"}, workload if place == GPU else on_host
+        systems.append((row, partial(prepare, own, method, place, session, row)))
     expected = to_host(pagerank_after(workload, ITERATIONS, dangling=False))
-    kind = "random" if workload.name.startswith("uniform") else "real"
-    contenders = []
-    for system in (each for each in SYSTEMS if session.on_gpu or each[1] != GPU):
-        row: Record = {"table": "Kim", "kind": kind, "graph": workload.name}
-        row |= {"vertices": workload.vertices, "edges": int(workload.rows)}
-        row["system"] = ", ".join(system)
-        own = workload if system[1] == GPU else on_host
-        contenders.append((row, partial(prepare, own, system, expected, session)))
-    yield from (row for row, _ in harness.take_turns(contenders, session))
+    check = partial(compare_pagerank, reference=expected, max_distance=MAX_DISTANCE)
+    yield from (row for row, _ in comparisons.compare_systems(systems, check, session))
 
 
 def claims(rows: Sequence[Record]) -> Iterator[Record]:
@@ -114,19 +113,7 @@ def claims(rows: Sequence[Record]) -> Iterator[Record]:
         yield from claim_rows("Kim", [(text, slow, fast)], times)
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the benchmark, and return its records."""
-    options = harness.parse_options(__doc__, arguments)
-    options.effort = replace(options.effort, rounds=min(options.effort.rounds, 3), budget=1.0)
-    session = Session("kim", options, seed=SEED, precision="single")
-    list(measure(load("uniform10-1", session.xp), session))  # compiles
-    scales = [10] if options.quick else [21, 22, 23] if session.on_gpu else [18, 19, 20]
-    random = [f"uniform{scale}-{factor}" for scale in scales for factor in (1, 5, 10)]
-    for workload in session.graphs(options.graphs or random + list(REAL) * (not options.quick)):
-        session.attempt(workload.name, partial(measure, workload, session))
-    session.rows = [*claims(session.rows), *session.rows]
-    return session.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite(
+    "kim", harness.on_graphs(measure, GRAPHS, compile_on="uniform10-1"), claims,
+    Effort(rounds=3, budget=1.0), settings={"seed": SEED, "precision": "single"},
+)  # fmt: skip

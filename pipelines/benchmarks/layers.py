@@ -1,9 +1,6 @@
 """Layered edge lists: builds, streamed from a store, and larger than memory; WolfPath's claims.
 
-    python pipelines/benchmarks/layers.py [--only build,flag,streamed,large] [--quick]
-                                          [--graphs rmat18,NY] [--folder FOLDER] [--output FILE]
-
-The suite `traversal` of run.py has lists in memory beside peers. Here are builds from a Graph and
+The suite `traversal` has lists in memory beside peers. Here are builds from a Graph and
 from a file, on a GPU BFS with a flag per layer (wolfpath.py), stores streamed within a limit of the
 vertices and a tenth of the list, and, if named, `large`: a file that exceeds the memory limit 20
 times, on a CPU in processes that may allocate 1 GiB.
@@ -11,30 +8,27 @@ times, on a CPU in processes that may allocate 1 GiB.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import resource
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
-
 import numpy as np
 import pandas
 
 import rapidsgraph as rg
-from pipelines.benchmarks import harness, memory, timing, wolfpath
-from pipelines.benchmarks.answers import compare_results, result_arrays, to_host
+from pipelines.benchmarks import comparisons, harness, memory, timing, wolfpath
+from pipelines.benchmarks.answers import compare_frames, to_host, to_pandas
 from pipelines.benchmarks.dask_shards import SharedRows
 from pipelines.benchmarks.graphs import SEED, Workload, load, with_weights
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.tasks import call
 from rapidsgraph import device
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import storage_of
@@ -47,14 +41,8 @@ GRAPHS = {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400"), "quick": ("rma
 STREAMED = GRAPHS | {"gpu": ("uniform21-128", "rmat24")}
 LARGE = {"cpu": SharedRows("rmat", 22, 128, 16), "gpu": SharedRows("uniform", 20, 1024, 32),
          "quick": SharedRows("uniform", 9, 64, 2)}  # fmt: skip
-ITERATIONS = 10  # of PageRank
 LIMIT_RATIO, LARGE_RATIO, MIN_PARTITIONS = 10, 20, 32
 PROCESS_BYTES, ARRAY_BYTES = 2**30, 600_000_000  # limits of `large`; code takes the rest
-CALLS: dict[str, Callable[..., Any]] = {
-    "bfs": rg.bfs,
-    "sssp": rg.sssp,
-    "pagerank": partial(rg.pagerank, tolerance=0, max_iterations=ITERATIONS, progress=False),
-}
 
 
 def partition_bytes(list_bytes: int) -> int:
@@ -87,10 +75,9 @@ def variants(workload: Workload) -> Iterator[tuple[Workload, tuple[str, ...]]]:
 
 def reference_result(graph: Any, algorithm: str, start: int) -> Any:
     """Return the result of a Graph; `rapidsgraph.verify` passes those of searches."""
-    if algorithm == "pagerank":
-        return CALLS[algorithm](graph)
-    result = CALLS[algorithm](graph, start)
-    getattr(rg.verify, algorithm)(graph, result, start)
+    result = call(algorithm, graph, start)
+    if algorithm != "pagerank":
+        getattr(rg.verify, algorithm)(graph, result, start)
     return result
 
 
@@ -157,9 +144,9 @@ def measure_streamed(workload: Workload, session: Session, folder: Path) -> Iter
 def run_list(row: Record, layered: rg.LayeredEdgeList, expected: Any, session: Session) -> None:
     """Check and time the algorithm of a row on a list, within its limit if it has one."""
     limit = row.get("limit_bytes")
-    run = partial(CALLS[row["algorithm"]], layered, memory_limit=limit)
-    check = partial(compare_results, reference=expected, xp=session.xp)
-    if (job := harness.checked(run, check, session, row)) is None:
+    run = partial(call, row["algorithm"], layered, memory_limit=limit)
+    check = partial(compare_frames, expected=expected)
+    if (job := comparisons.checked(run, check, session, row)) is None:
         return
     row["run_ms"] = timing.summary([job() for _ in range(session.effort.rounds)])
     row |= {"passes": layered.last_run.passes, "bytes": layered.last_run.nbytes}
@@ -203,15 +190,15 @@ def run_store(store: Path, algorithm: str, limit: int, on_gpu: bool) -> tuple[Re
     """Run BFS or PageRank of a store within a limit; return figures and the columns."""
     xp = device.import_cupy() if on_gpu else np
     layered = open_store(store, xp)
-    call = partial(CALLS[algorithm], layered, memory_limit=limit)
+    run_task = partial(call, algorithm, layered, memory_limit=limit)
     if on_gpu:
-        call()  # fills the page cache, checks sums
-    elapsed, answer = timing.Clock(xp).timed(call)
+        run_task()  # fills the page cache, checks sums
+    elapsed, answer = timing.Clock(xp).timed(run_task)
     run = layered.last_run
     facts = {"run_ms": timing.summary([elapsed]), "passes": run.passes, "bytes": run.nbytes}
     if not on_gpu and memory.STATUS.exists():
         facts["resident_bytes"] = memory.resident_bytes("VmHWM")
-    return facts, result_arrays(answer, xp)
+    return facts, to_pandas(answer)
 
 
 def measure_large(rows: SharedRows, session: Session, folder: Path) -> Iterator[Record]:
@@ -239,49 +226,39 @@ def measure_large(rows: SharedRows, session: Session, folder: Path) -> Iterator[
     row = about | {"algorithm": "build", "limit_bytes": ARRAY_BYTES} | facts
     yield row | {"check": "ok" if is_whole else f"wrong: {layered.num_edges} edges"}
     graph = build_graph(rows.whole(xp), multi_edges="keep")
-    for algorithm, source in (("bfs", [root]), ("pagerank", [])):
+    for algorithm in ("bfs", "pagerank"):
         limit = memory_limit(layered, algorithm, LARGE_RATIO) if session.on_gpu else ARRAY_BYTES
         facts, answer = run(run_store, store, algorithm, limit, session.on_gpu)
         row = about | {"algorithm": algorithm, "limit_bytes": limit} | facts
         row["list_by_limit"] = float(f"{layered.nbytes / limit:.4g}")
-        expected = CALLS[algorithm](graph, *source)
-        row["check"] = compare_results(answer, expected, xp) or "ok"
+        expected = call(algorithm, graph, root)
+        row["check"] = compare_frames(answer, expected) or "ok"
         add_rates(row)
         yield row
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the benchmark, and return its records."""
-
-    def add_options(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--folder", type=Path, help="for stores and the large file")
-
-    options = harness.parse_options(__doc__, arguments, add_options)
-    kind = "quick" if options.quick else "gpu" if options.on_gpu else "cpu"
-    session = Session("layers", options, seed=SEED)
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurement of each task on each graph, and if it is named, of the large graph."""
+    options, kind = session.options, session.kind
+    session.start["seed"] = SEED
     with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
         folder = Path(temporary)
-        measures = {
+        measures: dict[str, Callable[[Workload], Iterator[Record]]] = {
             "build": partial(measure_builds, session=session, folder=folder),
             "streamed": partial(measure_streamed, session=session, folder=folder),
         }
         if session.on_gpu:
             measures["flag"] = partial(wolfpath.measure_flags, session=session)
-        for task in options.only or measures:
+        for task in session.tasks(measures, "large"):
             if task == "large":
-                large = partial(measure_large, LARGE[kind], session, options.folder or folder)
-                session.attempt(task, large)
-            if task not in measures:
-                session.notes += [f"{task} is not measured here"] * (task != "large")
+                yield task, partial(measure_large, LARGE[kind], session, options.folder or folder)
                 continue
             for name in ("rmat9", "grid8"):  # compiles
-                harness.try_call({}, lambda: list(measures[task](load(name, session.xp))))  # noqa: B023
+                compile_all = partial(measures[task], load(name, session.xp))
+                harness.try_call({}, lambda: list(compile_all()))  # noqa: B023
             names = options.graphs or (STREAMED if task == "streamed" else GRAPHS)[kind]
             for workload in session.graphs(names):
-                session.attempt(f"{workload.name}, {task}", partial(measures[task], workload))
-    session.rows += [*wolfpath.paper_rows(), *wolfpath.claims(session.rows)]
-    return session.finish()
+                yield f"{workload.name}, {task}", partial(measures[task], workload)
 
 
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite("layers", measurements, wolfpath.summarize)

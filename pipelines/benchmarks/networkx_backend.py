@@ -1,32 +1,26 @@
 """Time NetworkX's functions by this package's backend, by NetworkX itself and by other backends.
 
-    python pipelines/benchmarks/networkx_backend.py [--graphs NAMES] [--quick] [--output FILE]
-
 `first_ms` includes the conversion of the graph, `run_ms` uses a graph that has been converted
 before. All take turns. nx-parallel and graphblas-algorithms take part if they are installed.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 from pipelines.benchmarks import harness, timing
 from pipelines.benchmarks.answers import to_host
 from pipelines.benchmarks.graphs import Workload, with_weights
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Effort, Session, Suite
 from pipelines.benchmarks.records import Record
 
-GRAPHS = ("email-Eu-core", "ca-CondMat", "NY")
+GRAPHS = dict.fromkeys(("cpu", "gpu"), ("email-Eu-core", "ca-CondMat", "NY"))
+GRAPHS |= {"quick": ("karate",)}
 LIBRARIES = {"networkx": "NetworkX", "rapidsgraph": "rapidsgraph", "parallel": "nx-parallel",
              "graphblas": "graphblas-algorithms"}  # by the name of the backend  # fmt: skip
 MAX_PAIRED_VERTICES = 2_000  # for functions of all pairs
-ROUNDS, BUDGET = 5, 8.0  # rounds, and seconds per job
 
 
 def calls(g: Any) -> dict[str, tuple[Any, ...]]:
@@ -70,34 +64,47 @@ def call(name: str, g: Any, arguments: tuple[Any, ...], backend: str, *, is_firs
 
 
 def measure(workload: Workload, session: Session) -> Iterator[Record]:
-    """Yield a record per function and library; all take turns."""
+    """Yield the facts of a graph, and a record per function and library."""
     import networkx
 
     yield {"table": "graph"} | workload.facts()
     g = build_graph(with_weights(workload, session.options.data))
-    clock, rounds = session.clock, 1 if session.options.quick else ROUNDS
-    info = networkx.utils.backends.backend_info
-    for name, arguments in calls(g).items():
-        expected = call(name, g, arguments, "networkx", is_first=True)
-        rows, jobs = {}, {}
-        for backend, library in LIBRARIES.items():
-            if backend != "networkx" and name not in info.get(backend, {}).get("functions", {}):
-                continue
-            row: Record = {"table": "NetworkX", "graph": workload.name, "function": name}
-            rows[backend] = row = row | {"library": library}
-            run = partial(call, name, g, arguments, backend)
-            result = harness.try_call(row, partial(run, is_first=True))
-            if "check" not in row:
-                is_same = comparable(name, result) == comparable(name, expected)
-                row["check"] = "ok" if is_same else "differs from NetworkX"
-                jobs[backend, "first"] = partial(clock.ms, partial(run, is_first=True))
-                jobs[backend, "run"] = partial(clock.ms, partial(run, is_first=False))
-        times = timing.rounds(jobs, rounds, BUDGET)
-        for (backend, column), values in times.items():
-            rows[backend][f"{column}_ms"] = timing.summary(values)
-            ratio = timing.paired_ratio(times["networkx", "run"], values)
-            rows[backend][f"{column}_speedup"] = ratio
-        yield from rows.values()
+    backend = networkx.config.backends.rapidsgraph
+    with (
+        networkx.config(warnings_to_ignore={"cache"}),
+        backend(device="gpu" if session.on_gpu else "cpu"),
+    ):
+        for name, arguments in calls(g).items():
+            about = {"table": "NetworkX", "graph": workload.name, "function": name}
+            yield from measure_function(about, g, arguments, session)
+
+
+def measure_function(
+    about: Record, g: Any, arguments: tuple[Any, ...], session: Session
+) -> Iterable[Record]:
+    """Return a record of a function per library; all take turns."""
+    import networkx
+
+    clock, name, info = session.clock, about["function"], networkx.utils.backends.backend_info
+    expected = call(name, g, arguments, "networkx", is_first=True)
+    rows, jobs = {}, {}
+    for backend, library in LIBRARIES.items():
+        if backend != "networkx" and name not in info.get(backend, {}).get("functions", {}):
+            continue
+        rows[backend] = row = about | {"library": library}
+        run = partial(call, name, g, arguments, backend)
+        result = harness.try_call(row, partial(run, is_first=True))
+        if "check" not in row:
+            is_same = comparable(name, result) == comparable(name, expected)
+            row["check"] = "ok" if is_same else "differs from NetworkX"
+            jobs[backend, "first"] = partial(clock.ms, partial(run, is_first=True))
+            jobs[backend, "run"] = partial(clock.ms, partial(run, is_first=False))
+    times = timing.rounds(jobs, session.effort.rounds, session.effort.budget)
+    for (backend, column), values in times.items():
+        rows[backend][f"{column}_ms"] = timing.summary(values)
+        ratio = timing.paired_ratio(times["networkx", "run"], values)
+        rows[backend][f"{column}_speedup"] = ratio
+    return rows.values()
 
 
 def comparable(name: str, result: Any) -> Any:
@@ -116,22 +123,4 @@ def comparable(name: str, result: Any) -> Any:
     return result
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the benchmark, and return its records."""
-    options = harness.parse_options(__doc__, arguments)
-    import networkx
-
-    session = Session("networkx-backend", options)
-    backend = networkx.config.backends.rapidsgraph
-    with (
-        networkx.config(warnings_to_ignore={"cache"}),
-        backend(device="gpu" if options.on_gpu else "cpu"),
-    ):
-        names = options.graphs or (("karate",) if options.quick else GRAPHS)
-        for workload in session.graphs(names):
-            session.attempt(workload.name, partial(measure, workload, session))
-    return session.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite("networkx-backend", harness.on_graphs(measure, GRAPHS), effort=Effort(5, budget=8))

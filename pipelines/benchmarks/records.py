@@ -36,6 +36,7 @@ MODULES = (  # whose versions are recorded, if they have been imported
     "dask_cuda", "dask_cudf", "distributed_ucxx", "pylibcugraph",
 )  # fmt: skip
 UNITS = {"ms": ", ms", "us": ", µs", "s": ", s", "bytes": ", bytes", "mb": ", MB"}
+BRANDS = ("nvidia", "geforce", "tesla", "quadro", "rtx", "gtx", "titan")  # of GPUs, not models
 HIDDEN = ("table", "of_paper", "holds", "key")  # keys that are not columns
 
 
@@ -119,6 +120,15 @@ def gpu_facts() -> dict[str, Any]:
     return facts | {"driver": numbers[0] if numbers else f"CUDA {runtime.driverGetVersion()}"}
 
 
+def machine_label(machine: Mapping[str, Any]) -> str:
+    """Return the label of a machine in file names, such as gpu-h100 or cpu-2core."""
+    gpu = machine.get("gpu", "")
+    if gpu and not gpu.startswith("none"):
+        words = [word for word in gpu.lower().split() if word not in BRANDS]
+        return "gpu-" + re.sub(r"[^a-z0-9]+", "", "".join(words[:1]))
+    return f"cpu-{machine['cores']}core"
+
+
 def commit() -> str:
     """Return the commit of this checkout, with "+" if the package was changed, or "unknown"."""
 
@@ -189,7 +199,9 @@ def grid(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as a table, without columns that no row fills."""
     names = dict.fromkeys(name for row in rows for name in row if name not in HIDDEN)
     columns = [name for name in names if any(row.get(name) not in (None, "") for row in rows)]
-    return table(map(heading, columns), ([cell(row.get(name)) for name in columns] for row in rows))
+    lines = [[*map(heading, columns)], ["---"] * len(columns)]
+    lines += [[cell(row.get(name)) for name in columns] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def heading(name: str) -> str:
@@ -220,13 +232,6 @@ def number(value: float) -> str:
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{float(f'{value:.3g}'):.10f}".rstrip("0").rstrip(".")
-
-
-def table(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows of cells as Markdown."""
-    names = list(headings)
-    lines = [names, ["---"] * len(names), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,7 +1,5 @@
 """Reddy's table 6.2: 1000 iterations of PageRank, serial and by implementations I, II and III.
 
-    python pipelines/benchmarks/reddy.py [--graphs ego-Facebook,cit-DBLP] [--quick] [--output FILE]
-
 A run starts on a ready graph and ends with values on the host, in single precision; dangling mass
 is lost. I is our method node, II contribution. III, which was only planned, sums a list by a warp,
 as our method warp does.
@@ -14,37 +12,31 @@ References
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
 import numpy as np
 from numba import njit
 
 import rapidsgraph as rg
-from pipelines.benchmarks import harness, timing
+from pipelines.benchmarks import comparisons, harness, timing
 from pipelines.benchmarks.answers import compare_pagerank, to_host
-from pipelines.benchmarks.graphs import SEED, Workload, load
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.graphs import SEED, Workload
+from pipelines.benchmarks.harness import Effort, Session, Suite
 from pipelines.benchmarks.records import Record, claim_rows
 from pipelines.benchmarks.tasks import DAMPING, MAX_DISTANCE, pagerank_after
 
-ITERATIONS, QUICK_ITERATIONS = 1000, 50
+ITERATIONS = 1000
 CONVERGED = 300  # iterations after which values in double precision are constant: 0.85^300 = 7e-22
 SECONDS = {  # of 1000 iterations on an RTX 2080 Ti
     "ego-Facebook": {"serial": 0.657086, "I": 0.200191, "II": 0.161187},
     "cit-DBLP": {"serial": 0.689932, "I": 0.200105, "II": 0.160348},
 }
+GRAPHS = {"cpu": tuple(SECONDS), "gpu": tuple(SECONDS), "quick": ("rmat8", "karate")}
 METHODS = {"I": "node", "II": "contribution", "III": "warp", "auto": "auto"}
 CLAIMS = (("I is faster than serial, 3.28 to 3.45 times", "serial", "I"),
           ("II is faster than I, 1.24 to 1.25 times", "I", "II"),
           ("III, as planned, is faster than II", "II", "III"))  # fmt: skip
-
-Run = Callable[[int], np.ndarray]  # of a number of iterations
 
 
 @njit
@@ -65,64 +57,47 @@ def serial_pagerank(offsets, neighbors, degrees, damping, iterations):
     return values
 
 
-def prepare_serial(workload: Workload) -> Run:
-    """Return the function that runs listing 3.1."""
-    csc = workload.graph.csc
-    neighbors = to_host(csc.neighbors)
-    degrees = np.bincount(neighbors, minlength=workload.vertices).astype(np.int32)
-    return partial(serial_pagerank, to_host(csc.offsets), neighbors, degrees, np.float32(DAMPING))
-
-
-def prepare_method(method: str, workload: Workload) -> Run:
-    """Return the function that runs a method of ours."""
+def prepare(name: str, workload: Workload) -> Callable[[], np.ndarray]:
+    """Return the function that runs an implementation on a ready graph."""
+    if name == "serial":
+        csc = workload.graph.csc
+        offsets, neighbors = to_host(csc.offsets), to_host(csc.neighbors)
+        degrees = np.bincount(neighbors, minlength=workload.vertices).astype(np.int32)
+        arguments = offsets, neighbors, degrees, np.float32(DAMPING), ITERATIONS
+        return partial(serial_pagerank, *arguments)
     options = {"damping": DAMPING, "tolerance": 0, "dangling": "drop", "precision": "single"}
-    call = partial(rg.pagerank, workload.graph, method=method, progress=False, **options)
+    call = partial(rg.pagerank, workload.graph, method=METHODS[name], progress=False, **options)
     call(max_iterations=1)  # builds lists by destination, and a layout if the method has one
-    return lambda iterations: to_host(call(max_iterations=iterations)["pagerank"])
+    return lambda: to_host(call(max_iterations=ITERATIONS)["pagerank"])
 
 
-def prepare(
-    name: str, workload: Workload, session: Session, iterations: int, row: Record
-) -> harness.Job | None:
-    """Check an implementation by formula (1), and return the job that times it."""
-    run = prepare_serial(workload) if name == "serial" else prepare_method(METHODS[name], workload)
-    expected = to_host(pagerank_after(workload, min(iterations, CONVERGED), dangling=False))
-    check = partial(compare_pagerank, reference=expected, max_distance=MAX_DISTANCE["single"])
-    return harness.checked(partial(run, iterations), check, session, row)
-
-
-def measure(workload: Workload, session: Session, iterations: int) -> Iterator[Record]:
+def measure(workload: Workload, session: Session) -> Iterator[Record]:
     """Yield a record for each implementation; they take turns."""
-    contenders, seconds = [], SECONDS.get(workload.name, {})
+    systems, seconds = [], SECONDS.get(workload.name, {})
     for name in ("serial", *METHODS):
         row: Record = {"table": "Reddy", "graph": workload.name, "vertices": workload.vertices}
         row |= {"edges": int(workload.rows), "implementation": name}
         if name in seconds:
             row["paper_ms"] = round(1e3 * seconds[name], 3)
             row["paper_by_serial"] = float(f"{seconds['serial'] / seconds[name]:.3g}")
-        contenders.append((row, partial(prepare, name, workload, session, iterations)))
-    measured = harness.take_turns(contenders, session, "thousand_ms")
+        systems.append((row, partial(prepare, name, workload)))
+    expected = to_host(pagerank_after(workload, CONVERGED, dangling=False))
+    check = partial(compare_pagerank, reference=expected, max_distance=MAX_DISTANCE["single"])
+    measured = comparisons.compare_systems(systems, check, session, "thousand_ms")
     for row, times in measured:
         if times and row["implementation"] != "serial":
             row["by_serial"] = timing.paired_ratio(measured[0][1], times)
         yield row
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the benchmark, and return its records."""
-    options = harness.parse_options(__doc__, arguments)
-    iterations = QUICK_ITERATIONS if options.quick else ITERATIONS
-    options.effort = replace(options.effort, rounds=10, budget=0.7)
-    session = Session("reddy", options, seed=SEED, precision="single", iterations=iterations)
-    list(measure(load("rmat6", session.xp), session, 2))  # compiles
-    default = ("rmat8", "karate") if options.quick else tuple(SECONDS)
-    for workload in session.graphs(options.graphs or default):
-        session.attempt(workload.name, partial(measure, workload, session, iterations))
+def claims(rows: Sequence[Record]) -> Iterator[Record]:
+    """Yield the record of each claim."""
     times = {(row["graph"], row["implementation"]): row["thousand_ms"]["median"]
-             for row in session.rows if "thousand_ms" in row}  # fmt: skip
-    session.rows = [*claim_rows("Reddy", CLAIMS, times), *session.rows]
-    return session.finish()
+             for row in rows if "thousand_ms" in row}  # fmt: skip
+    return claim_rows("Reddy", CLAIMS, times)
 
 
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite(
+    "reddy", harness.on_graphs(measure, GRAPHS, compile_on="rmat6"), claims,
+    Effort(rounds=10, budget=0.7), settings={"seed": SEED, "precision": "single"},
+)  # fmt: skip

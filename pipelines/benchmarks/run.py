@@ -1,79 +1,102 @@
-"""Compare libraries on tasks, and print and save the records.
+"""Run benchmarks by name, print their tables, and save their records.
 
-    python pipelines/benchmarks/run.py [TASK ...] [--full] [--output FOLDER] [--device cpu|gpu]
+    python pipelines/benchmarks/run.py [NAME ...] [--full] [--output FOLDER] [--device cpu|gpu]
     python pipelines/benchmarks/run.py --list
 
-A TASK is one of the list, or a suite of it, by default every suite, on few graphs; with `--full` on
-all of its graphs, and with `--graphs` on these. There is a record per suite.
+A NAME is that of a record of `results`, or a task of the suites that compare libraries. By default
+all of these run, on few graphs; with `--full` on all of theirs, and with `--graphs` on these.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
-from pipelines.benchmarks import harness, performance, records
+from pipelines.benchmarks import (
+    cluster,
+    comparisons,
+    frames,
+    gpuscan,
+    harness,
+    kim,
+    layers,
+    networkx_backend,
+    performance,
+    reddy,
+    sanitizer,
+    scaling,
+    startup,
+)
 from pipelines.benchmarks.adapters import missing_libraries
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Suite
 from pipelines.benchmarks.records import Record
-from pipelines.benchmarks.tasks import QUICK_GRAPHS, SHORT_GRAPHS, SUITES, TASKS, Task
+from pipelines.benchmarks.tasks import COMPARISONS, TASKS
+
+CUGRAPH = ("build", "build and iterate", "pagerank", "bfs", "sssp", "components",
+           "strong components", "triangle_count", "core_number")  # fmt: skip
+FRAMES = ("strong components", "labels", "core numbers", "triangles", "clustering",
+          "neighbor similarity")  # fmt: skip
+SUITES = {
+    suite.name: suite
+    for suite in (
+        kim.SUITE, reddy.SUITE, gpuscan.SUITE, layers.SUITE, scaling.SUITE, frames.SUITE,
+        cluster.SUITE, networkx_backend.SUITE, sanitizer.SUITE,
+        Suite("startup", startup.measurements, in_processes=True),
+        replace(layers.SUITE, name="layers-large", options={"only": ["large"]}),
+        replace(frames.SUITE, name="frames-structure", options={"only": FRAMES}),
+        replace(cluster.SUITE, name="cluster-build",
+                options={"only": ["pagerank"], "workers": ["2"]}),
+        replace(scaling.SUITE, name="cugraph",
+                options={"only": CUGRAPH, "graphs": ["rmat20-16", "rmat22-16"]}),
+        replace(scaling.SUITE, name="cugraph-large",
+                options={"only": CUGRAPH[2:5], "graphs": ["rmat24-40"]}),
+    )
+}  # fmt: skip
 
 
-def graphs_of(task: Task, options: argparse.Namespace) -> Sequence[str]:
-    """Return the names of the graphs that a task runs on."""
-    if options.graphs or options.quick:
-        return options.graphs or QUICK_GRAPHS
-    names = task.gpu if options.on_gpu else task.cpu
-    return names if options.full else [name for name in names if name in SHORT_GRAPHS]
+def select(names: Sequence[str]) -> Iterator[Suite]:
+    """Yield the suites of names; those that compare libraries have the tasks that are named."""
+    for suite, tasks in COMPARISONS.items():
+        chosen = [task for task in tasks if not names or {suite, task.name} & {*names}]
+        if chosen:
+            yield Suite(suite, partial(comparisons.compare_libraries, chosen))
+    yield from (suite for name, suite in SUITES.items() if name in names)
 
 
-def run_suite(suite: str, tasks: Sequence[Task], options: argparse.Namespace) -> list[Record]:
-    """Run tasks of a suite, and return the records, which are saved after each task."""
-    session = Session(suite, options, tasks=",".join(task.name for task in tasks))
-    session.notes += missing_libraries(session.on_gpu)
-    print(f"{suite}: warming up", file=sys.stderr, flush=True)
-    harness.warm_up(tasks, session)
-    session.measure_copy_rate()
-    names = dict.fromkeys(name for task in tasks for name in graphs_of(task, options))
-    for workload in session.graphs(names):
-        session.rows.append({"table": "graph"} | workload.facts())
-        for task in (task for task in tasks if workload.name in graphs_of(task, options)):
-            print(f"{workload.name}: {task.name}", file=sys.stderr, flush=True)
-            harness.run_task(task, workload, session)
-    return session.finish()
+def run(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Run the selected suites, and return their records."""
+    options = harness.parse_options(__doc__, arguments)
+    known = [*COMPARISONS, *TASKS, *SUITES]
+    if unknown := [name for name in options.names if name not in known]:
+        raise SystemExit(f"run.py: unknown name {unknown[0]!r}; known are {', '.join(known)}")
+    if options.list:
+        print_names(options)
+        return []
+    suites = list(select(options.names))
+    if len(suites) > 1 and options.output and options.output.suffix:
+        raise SystemExit(f"run.py: --output {options.output} is one file, for one suite")
+    return [row for suite in suites for row in suite.run(options)]
+
+
+def print_names(options: argparse.Namespace) -> None:
+    """Print the names of suites and tasks, and which libraries are missing."""
+    options.full = True
+    for task in TASKS.values():
+        print(f"{task.suite}: {task.name} on {', '.join(comparisons.graphs_of(task, options))}")
+    print(*SUITES, *missing_libraries(options.on_gpu), sep="\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the selected benchmarks; return the exit status."""
-
-    def add_options(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("tasks", nargs="*", metavar="TASK", help="see --list")
-        parser.add_argument("--list", action="store_true", help="print names, missing libraries")
-        parser.add_argument("--full", action="store_true", help="all graphs: takes longer")
-
-    options = harness.parse_options(__doc__, arguments, add_options)
-    options.full = options.full or options.list
-    if options.list:
-        for task in TASKS.values():
-            print(f"{task.suite}: {task.name} on {', '.join(graphs_of(task, options))}")
-        print(*missing_libraries(options.on_gpu), sep="\n")
-        return 0
-    if unknown := [name for name in options.tasks if name not in (*SUITES, *TASKS)]:
-        known = ", ".join(dict.fromkeys([*SUITES, *TASKS]))
-        raise SystemExit(f"run.py: unknown task {unknown[0]!r}; known are {known}")
-    rows: list[Record] = []
-    folder, label = options.output, performance.machine_label(records.machine())
-    for suite, names in SUITES.items():
-        chosen = [TASKS[name] for name in names
-                  if not options.tasks or {suite, name} & set(options.tasks)]  # fmt: skip
-        if chosen:
-            options.output = folder and folder / f"{suite}-{label}.jsonl"
-            rows += run_suite(suite, chosen, options)
-    print(performance.summary(rows))
+    """Run the selected suites; return the exit status."""
+    rows = run(arguments)
+    if any(performance.compare(rows)):
+        print(performance.summary(rows))
     for line, is_ours in harness.failures(rows):
         print(f"{'problem' if is_ours else 'peer'}: {line}", file=sys.stderr)
     return harness.exit_status(rows)

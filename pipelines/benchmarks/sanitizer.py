@@ -1,8 +1,5 @@
 """Run the tests marked `sanitizer` on a GPU under tools of compute-sanitizer, and record the sums.
 
-    python pipelines/benchmarks/sanitizer.py [--only memcheck,racecheck] [--tests tests/layered]
-                                             [--output FILE]
-
 The tests launch every CUDA kernel of the package; the record says which not. They need a GPU, CuPy
 and compute-sanitizer, but not cuDF. In pytest, this module is the plugin that counts launches.
 """
@@ -12,15 +9,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
-
-from pipelines.benchmarks import harness
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
 from rapidsgraph import device
 from rapidsgraph.device import launcher
@@ -83,18 +77,11 @@ def summarize(tool: str, status: int, output: str) -> Record:
     return record | {"check": "ok" if is_ok else f"failed: status {status}: {output[-200:]}"}
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the tools, and return their records."""
-
-    def add_options(parser: Any) -> None:
-        parser.add_argument("--tests", default="tests", help="file or folder of tests")
-
-    options = harness.parse_options(__doc__, arguments, add_options)
-    session = Session("sanitizer", options, tests=options.tests)
-    for tool in options.only or TOOLS:  # each is saved, because the next may take too long
-        session.attempt(tool, partial(measure, tool, options.tests))
-    return session.finish()
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurement by each tool; each is saved, because the next may take too long."""
+    tests = session.start["tests"] = session.options.tests
+    for tool in session.tasks(TOOLS):
+        yield tool, partial(measure, tool, tests)
 
 
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite("sanitizer", measurements, in_processes=True)

@@ -1,37 +1,31 @@
 """Time and peak memory as R-MAT graphs grow, up to 10^9 edges, beside cuGraph on a GPU.
 
-    python pipelines/benchmarks/scaling.py [--device cpu|gpu] [--only bfs,sssp] [--budget 90]
-                                           [--graphs rmat20-16,rmat24-40] [--output FILE]
-                                           [--libraries rapidsgraph,cuGraph]
-
 Each graph is twice as large as the one before. A task stops when the budget in seconds is used up,
 or at the first graph that does not fit. `time_slope` and `memory_slope` are the powers of the edges
-with which they grow: least squares of the logarithms over the upper half of the sizes. With
-`--output` a picture (.png) is drawn.
+with which they grow: least squares of the logarithms over the upper half of the sizes. A picture of
+the times is saved beside the record.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
-
 import numpy as np
 
-from pipelines.benchmarks import harness, performance
+from pipelines.benchmarks import comparisons, performance
 from pipelines.benchmarks.adapters import missing_libraries
 from pipelines.benchmarks.graphs import SEED, Workload
-from pipelines.benchmarks.harness import Session
+from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.tasks import TASKS
 
 DEFAULT = ("build", "pagerank", "bfs", "sssp", "components", "scan")
 LIBRARIES = ["rapidsgraph", "cuGraph"]
+SCALES = {"cpu": range(10, 31), "gpu": range(10, 31), "quick": range(6, 9)}
+BUDGET = 90.0  # seconds
 METHODS = ("edge", "node", "contribution", "warp", "gpuscan", "ScanIndex.query", "by destination")
 
 
@@ -40,7 +34,7 @@ def measure(name: str, plain: Workload, session: Session) -> Iterator[Record]:
     task = TASKS[name]
     for case in task.cases(plain, session.options.data):
         if case.case in ("", "shuffled"):
-            for row in harness.measure(task, case, session, without=METHODS):
+            for row in comparisons.measure(task, case, session, without=METHODS):
                 yield row | {"edges": int(plain.rows)}
 
 
@@ -88,40 +82,33 @@ def plot(rows: Sequence[Record], path: Path) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the benchmark, and return its records."""
-
-    def add_options(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--budget", type=float, default=90.0, metavar="SECONDS")
-
-    options = harness.parse_options(__doc__, arguments, add_options)
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurement of each graph and task, until the budget is used up."""
+    options = session.options
     options.libraries = options.libraries or LIBRARIES
-    session = Session("scaling", options, seed=SEED, budget_s=options.budget)
     session.notes += missing_libraries(session.on_gpu) if session.on_gpu else []
-    tasks = options.only or list(DEFAULT)
-    if unknown := [name for name in tasks if name not in TASKS]:
-        raise SystemExit(f"scaling.py: no task {unknown[0]!r}; known are {', '.join(TASKS)}")
-    harness.warm_up([TASKS[name] for name in tasks], session)
+    others = [name for name in TASKS if name not in DEFAULT]
+    tasks, budget = session.tasks(DEFAULT, *others), options.budget or BUDGET
+    session.start |= {"seed": SEED, "budget_s": budget}
+    comparisons.warm_up([TASKS[name] for name in tasks], session)
     session.measure_copy_rate()
-    names = [f"rmat{scale}" for scale in (range(6, 9) if options.quick else range(10, 31))]
     start = time.perf_counter()
-    for workload in session.graphs(options.graphs or names):
+    for workload in session.graphs(
+        options.graphs or [f"rmat{scale}" for scale in SCALES[session.kind]]
+    ):
         for task in list(tasks):
-            if time.perf_counter() - start > options.budget:
+            if time.perf_counter() - start > budget:
                 session.notes.append(f"{workload.name}, {task}: the budget is used up")
                 tasks.remove(task)
                 continue
             num_rows = len(session.rows)
-            session.attempt(f"{workload.name}, {task}", partial(measure, task, workload, session))
+            yield f"{workload.name}, {task}", partial(measure, task, workload, session)
             if not any("ratio" in row for row in session.rows[num_rows:]):  # such as memory
                 tasks.remove(task)
         if not tasks:
             break
-    session.rows = [*slopes(session.rows), *session.rows]
-    if options.output:
-        plot(session.rows, options.output.with_suffix(".png"))
-    return session.finish()
+    if session.path and session.rows:
+        plot(session.rows, session.path.with_suffix(".png"))
 
 
-if __name__ == "__main__":
-    sys.exit(harness.exit_status(main()))
+SUITE = Suite("scaling", measurements, slopes)

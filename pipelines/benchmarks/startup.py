@@ -1,7 +1,5 @@
 """Time the first call of each algorithm in a process of its own, with and without cached kernels.
 
-    python pipelines/benchmarks/startup.py [--output FILE] [--device cpu|gpu] [--only TEXT]
-
 Each algorithm runs twice in new processes that share a folder for compiled kernels, which is empty
 before the first process. A process imports the dependencies and the package, then calls the
 algorithm two times on the same frame of random edges. `first_cpu_s` is the CPU time of the first
@@ -10,21 +8,23 @@ call in all threads, which depends less on other processes than `first_s` does.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
+if TYPE_CHECKING:
+    from pipelines.benchmarks.harness import Measure, Session
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # of a process that is measured
 
 VERTICES, EDGES = 20_000, 320_000
-GOAL = {"cpu": 4.0, "gpu": 3.0}  # seconds of a first call without cached kernels, at most
 NAMES = (
     "pagerank", "connected_components", "core_number", "label_propagation",
     "structural_similarity", "triangle_count", "clustering_coefficient", "scan",
@@ -69,7 +69,7 @@ def measure(name: str, device: str) -> dict[str, float]:
 def measure_in_process(name: str, device: str, folder: str) -> dict[str, Any]:
     """Return the times of a new process whose kernels are cached in `folder`."""
     caches = {"NUMBA_CACHE_DIR": folder, "CUPY_CACHE_DIR": folder, "XDG_CACHE_HOME": folder}
-    line = [sys.executable, __file__, "--measure", name, "--device", device]
+    line = [sys.executable, __file__, name, device]
     done = subprocess.run(line, env=os.environ | caches, capture_output=True, text=True)
     if done.returncode:
         return {"check": f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"}
@@ -80,39 +80,17 @@ def measure_algorithm(name: str, device: str) -> Iterator[dict[str, Any]]:
     """Yield the records of an algorithm with an empty and with a full cache."""
     with tempfile.TemporaryDirectory(prefix="kernels-") as folder:  # private, so the cache uses it
         for cache in ("empty", "full"):
-            times = measure_in_process(name, device, folder)
-            is_late = cache == "empty" and times.get("first_s", 0) > GOAL[device]
-            check = {"check": f"above {GOAL[device]:g} s" if is_late else "ok"}
-            yield {"table": "startup", "algorithm": name, "cache": cache} | check | times
+            row = {"table": "startup", "algorithm": name, "cache": cache, "check": "ok"}
+            yield row | measure_in_process(name, device, folder)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark, and return the exit status: 3 if a process fails."""
-    parser = argparse.ArgumentParser(description="Time the first calls of new processes.")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="records (.jsonl, .md beside)")
-    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
-    parser.add_argument("--only", default="", help="algorithms that contain one of these texts")
-    parser.add_argument("--measure", choices=RUNS, help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.measure:
-        print(json.dumps(measure(options.measure, options.device)))
-        return 0
-    rows: list[dict[str, Any]] = []
-    for name in RUNS:
-        if any(text in name for text in options.only.split(",")):
-            for row in measure_algorithm(name, options.device):
-                print(*(f"{key}={value}" for key, value in row.items()), flush=True)
-                rows.append(row)
-    if options.output:
-        import numba  # noqa: F401  after all measurements, for their versions
-        import pandas  # noqa: F401
-
-        from pipelines.benchmarks import records
-
-        run = records.run_record("startup", device=options.device, rows=EDGES, vertices=VERTICES)
-        records.write(options.output, [run, *rows])
-    return 3 if any(row["check"].startswith("failed") for row in rows) else 0
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurement of each algorithm."""
+    device = "gpu" if session.options.on_gpu else "cpu"
+    session.start |= {"device": device, "rows": EDGES, "vertices": VERTICES}
+    for name in session.tasks(RUNS):
+        yield name, partial(measure_algorithm, name, device)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    print(json.dumps(measure(*sys.argv[1:])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,29 @@ _TASKS = (
          answers.compare_groups, ("rmat18", *COUNTED["cpu"][1:]), ("rmat22", *COUNTED["gpu"][1:])),
 )  # fmt: skip
 TASKS = {task.name: task for task in _TASKS}
-SUITES = {suite: tuple(t.name for t in _TASKS if t.suite == suite)
-          for suite in dict.fromkeys(task.suite for task in _TASKS)}  # fmt: skip
+COMPARISONS = {suite: [task for task in _TASKS if task.suite == suite]
+               for suite in dict.fromkeys(task.suite for task in _TASKS)}  # fmt: skip
 QUICK_GRAPHS = ("rmat8", "rmat8u", "grid16")
 SHORT_GRAPHS = ("rmat18", "rmat18u", "rmat16u", "NY", "rmat22", "rmat22u", "grid1400")
+
+# Calls of one graph in different forms: frames, Dask frames, layered edge lists
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "pagerank": partial(rg.pagerank, tolerance=0, max_iterations=10, progress=False),
+    "bfs": rg.bfs,
+    "sssp": rg.sssp,
+    "components": rg.connected_components,
+    "similarity": rg.structural_similarity,
+    "scan": partial(rg.scan, epsilon=0.4),
+    "strong components": partial(rg.connected_components, strong=True),
+    "core numbers": rg.core_number,
+    "labels": rg.label_propagation,
+    "triangles": rg.triangle_count,
+    "clustering": rg.clustering_coefficient,
+    "neighbor similarity": rg.neighbor_similarity,
+}
+
+
+def call(task: str, graph: Any, start: int | None = None, **options: Any) -> Any:
+    """Run a task of `CALLS` on what rapidsgraph takes; searches begin at `start`."""
+    return CALLS[task](graph, *([start] if task in ("bfs", "sssp") else []), **options)

@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pipelines.benchmarks.answers import to_host
-
 Result = TypeVar("Result")
 Key = TypeVar("Key", bound=Hashable)
 Summary = dict[str, Any]  # {"median", "low", "high", "repeats"}
@@ -48,18 +46,13 @@ class Clock:
         return self.timed(function)[0]
 
     def repeated(
-        self,
-        function: Callable[[], object],
-        max_repeats: int,
-        budget: float,
-        first: float | None = None,
+        self, function: Callable[[], object], max_repeats: int, budget: float
     ) -> list[float]:
         """Return the milliseconds of up to `max_repeats` runs within `budget` seconds.
 
-        There is at least one. The first run (`first` if it has been made) does not count, unless it
-        used up the budget.
+        There is at least one. The first run does not count, unless it used up the budget.
         """
-        first = self.ms(function) if first is None else first
+        first = self.ms(function)
         times = [first] if first >= budget * 1e3 else []
         while not times or (len(times) < max_repeats and sum(times) < budget * 1e3):
             times.append(self.ms(function))
@@ -75,17 +68,6 @@ class Clock:
             copy = lambda part: self.xp.copyto(target[part], source[part])  # noqa: E731
             best = min(self.ms(lambda: list(pool.map(copy, slices))) for _ in range(10))
         return 2 * source.nbytes / best * 1e3
-
-
-def transfers(clock: Clock, columns: Iterable[Any], size: int, *dtypes: Any) -> dict[str, Summary]:
-    """Time copying columns to the device, and result columns of `size` rows back."""
-    if clock.xp is np:
-        return {}
-    columns = [to_host(values) for values in columns]
-    results = [clock.xp.ones(size, dtype) for dtype in dtypes]
-    upload = clock.repeated(lambda: [clock.xp.asarray(values) for values in columns], 5, 1)
-    download = clock.repeated(lambda: [to_host(values) for values in results], 5, 1)
-    return {"upload_ms": summary(upload), "download_ms": summary(download)}
 
 
 def rounds(

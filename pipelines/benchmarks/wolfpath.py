@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import harness, timing
+from pipelines.benchmarks import comparisons, timing
 from pipelines.benchmarks.answers import compare_values, result_arrays
 from pipelines.benchmarks.graphs import Workload
 from pipelines.benchmarks.harness import Session
@@ -50,14 +50,10 @@ ONE_LAUNCH, NO_OVERLAP = "one launch", "one thread, one buffer"
 THREADS = 1024  # of a block
 
 
-def paper_rows() -> Iterator[Record]:
-    """Yield the paper's figures by graph."""
+def summarize(rows: Sequence[Record]) -> Iterator[Record]:
+    """Yield the paper's figures, and the claim of each that has measurements."""
     for row in csv.DictReader(FIGURES.splitlines()):
         yield {"table": "WolfPath's figures"} | row
-
-
-def claims(rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield a sentence on each table or figure that has measurements."""
     own = [row for row in rows if row.get("check") == "ok"]
     flags = [row["by_one"] for row in own if row.get("how") == FLAG_PER_LAYER]
     times = {(row["graph"], row["algorithm"], row["how"]): row["run_ms"]["median"]
@@ -147,17 +143,13 @@ def measure_flags(workload: Workload, session: Session) -> Iterator[Record]:
     xp, graph, root = session.xp, workload.graph, workload.start
     reference = result_arrays(rg.bfs(graph, root), xp)["distance"].astype(np.int32)
     layers = split_into_layers(graph, reference)
-
-    def prepare(variant: str, row: Record) -> harness.Job | None:
-        search = prepare_search(xp, layers, root, workload.vertices, variant)
-        check = partial(compare_values, reference=reference, what="distances")
-        return harness.checked(search, check, session, row)
-
     about = {"table": "flag", "graph": workload.name, "vertices": workload.vertices,
              "edges": int(layers[1].size), "layers": int(layers[0].size) - 1}  # fmt: skip
-    variants = ONE_LAUNCH, PER_LAYER, FLAG_PER_LAYER
-    contenders = [(about | {"how": variant}, partial(prepare, variant)) for variant in variants]
-    measured = harness.take_turns(contenders, session)
+    systems = [(about | {"how": variant}, partial(prepare_search, xp, layers, root,
+                                                   workload.vertices, variant))
+               for variant in (ONE_LAUNCH, PER_LAYER, FLAG_PER_LAYER)]  # fmt: skip
+    check = partial(compare_values, reference=reference, what="distances")
+    measured = comparisons.compare_systems(systems, check, session)
     flag = xp.zeros(1, np.int32)
     copies = lambda: [(flag.fill(1), device.to_host(flag)) for _ in range(200)]  # noqa: E731
     measured[0][0]["flag_us"] = float(f"{min(session.clock.ms(copies) for _ in range(3)) * 5:.4g}")

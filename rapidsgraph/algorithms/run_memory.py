@@ -2,7 +2,7 @@
 
 A run is a sequence of phases, each with a bound per arc, vertex and byte of text that follows from
 the arrays it allocates; the estimate is the largest of them.
-`pipelines/benchmarks/memory_estimates.py` records measured peaks beside the estimates.
+`tests/test_memory.py` compares measured peaks with the estimates.
 """
 
 from __future__ import annotations

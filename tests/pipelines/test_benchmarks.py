@@ -16,6 +16,7 @@ import rapidsgraph as rg
 from pipelines.benchmarks import (
     adapters,
     answers,
+    comparisons,
     harness,
     performance,
     records,
@@ -24,7 +25,7 @@ from pipelines.benchmarks import (
 )
 from pipelines.benchmarks.adapters import MANY, Entry
 from pipelines.benchmarks.graphs import GraphUnavailableError, Workload, load
-from pipelines.benchmarks.tasks import TASKS
+from pipelines.benchmarks.tasks import COMPARISONS, TASKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -49,7 +50,7 @@ def small_graph(directed=True):
 
 def session(*arguments):
     options = harness.parse_options("a test", ["--device", "cpu", "--quick", *arguments])
-    test = harness.Session("test", options)
+    test = harness.Session(harness.Suite("test", lambda session: ()), options)
     test.measure_peak = lambda function: (None, function())  # it collects garbage each time
     return test
 
@@ -127,7 +128,7 @@ def test_libraries_agree_with_the_verified_answers(library):
     for workload in (small_graph(), load("rmat6u")):
         for task in own:
             for case in task.cases(workload):
-                for row in harness.measure(task, case, test, [library]):
+                for row in comparisons.measure(task, case, test, [library]):
                     assert row["check"] == "ok" and task.time in row, row
                     checked += 1
     assert checked >= 3
@@ -161,9 +162,9 @@ def test_wrong_answers_have_no_time(task, monkeypatch):
         case = next(TASKS[task].cases(load("rmat6")))
         reference, _ = TASKS[task].reference(case)
         entry = fake_entry(task, lambda case: np.arange(reference.size) % 5 + 7, library)  # noqa: B023
-        monkeypatch.setattr(harness, "find_entries", lambda *_: [entry])  # noqa: B023
+        monkeypatch.setattr(comparisons, "find_entries", lambda *_: [entry])  # noqa: B023
         test = session()
-        harness.run_task(TASKS[task], load("rmat6"), test)
+        test.attempt("rmat6", partial(comparisons.measure, TASKS[task], case, test))
         [row] = test.rows
         assert row["check"].startswith("wrong: ") and TASKS[task].time not in row
         [(_, found)] = harness.failures(test.records)
@@ -176,8 +177,8 @@ def test_a_failing_library_does_not_end_the_run(monkeypatch):
         raise RuntimeError("broken")
 
     entries = [fake_entry("bfs", fail), *adapters.find_entries("bfs", False, ["rapidsgraph"])]
-    monkeypatch.setattr(harness, "find_entries", lambda *_: entries)
-    rows = harness.measure(TASKS["bfs"], next(TASKS["bfs"].cases(load("rmat6"))), session())
+    monkeypatch.setattr(comparisons, "find_entries", lambda *_: entries)
+    rows = comparisons.measure(TASKS["bfs"], next(TASKS["bfs"].cases(load("rmat6"))), session())
     assert rows[0]["check"] == "failed: RuntimeError: broken" and "run_ms" not in rows[0]
     assert {row["check"] for row in rows[1:]} == {"ok"}
 
@@ -185,7 +186,7 @@ def test_a_failing_library_does_not_end_the_run(monkeypatch):
 def test_wrong_references_are_notes(monkeypatch):
     monkeypatch.setattr(rg.verify, "bfs", lambda *_: (_ for _ in ()).throw(ValueError("wrong")))
     test = session()
-    harness.run_task(TASKS["bfs"], load("rmat6"), test)
+    test.attempt("rmat6, bfs", partial(comparisons.measure, TASKS["bfs"], load("rmat6"), test))
     assert test.rows == [] and test.notes == ["rmat6, bfs: failed: ValueError: wrong"]
     assert harness.exit_status(test.records) == harness.EXIT_WRONG_ANSWER
 
@@ -215,13 +216,13 @@ def test_large_graphs_are_left_out_with_the_reason(monkeypatch):
     igraph = pytest.importorskip("pipelines.benchmarks.adapters.igraph")
     monkeypatch.setattr(igraph, "MAX_ARCS", 10)
     test = session()
-    harness.measure(TASKS["bfs"], next(TASKS["bfs"].cases(load("rmat6"))), test, ["igraph"])
+    comparisons.measure(TASKS["bfs"], next(TASKS["bfs"].cases(load("rmat6"))), test, ["igraph"])
     assert "igraph's bfs is left out, more than 10 arcs" in test.notes[0]
 
 
 def test_large_answers_are_not_verified(monkeypatch):
-    monkeypatch.setattr(harness, "MAX_VERIFIED_ROWS", 10)
-    rows = harness.measure(TASKS["bfs"], load("rmat6"), session(), ["rapidsgraph"])
+    monkeypatch.setattr(comparisons, "MAX_VERIFIED_ROWS", 10)
+    rows = comparisons.measure(TASKS["bfs"], load("rmat6"), session(), ["rapidsgraph"])
     assert {row["check"] for row in rows} == {"not verified"} and "run_ms" in rows[0]
     assert harness.exit_status(rows) == 0 and list(performance.by_contest(rows))
 
@@ -326,8 +327,16 @@ def test_a_real_run(tmp_path, capsys):
     assert {"run_ms", "peak_bytes", "floor_ms", "ratio"} <= set(own)
     assert run.main(["--list", "--device", "cpu"]) == 0
     assert "structure: core_number on rmat18u" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="unknown task 'bfs2'"):
+    with pytest.raises(SystemExit, match="unknown name 'bfs2'"):
         run.main(["bfs2", "--device", "cpu"])
+
+
+def test_records_have_the_name_of_a_suite():
+    """Except those of the fault tests, and of an earlier version."""
+    stems = [path.stem for path in records.RESULTS.glob("*.jsonl")]
+    names = {re.sub(r"-(cpu|gpu)-\w+$", "", stem) for stem in stems}
+    others = {name for name in names if name.startswith("beside-cugraph")} | {"faults", "large"}
+    assert names - others <= {*run.SUITES, *COMPARISONS}
 
 
 def test_modules_have_no_import_cycle():
@@ -364,8 +373,8 @@ def test_a_comparison_is_with_the_fastest_correct_peer():
 
 
 def test_machines_have_names():
-    assert performance.machine_label({"gpu": "NVIDIA H100 80GB HBM3", "cores": 16}) == "gpu-h100"
-    assert performance.machine_label({"gpu": "none (no driver)", "cores": 4}) == "cpu-4core"
+    assert records.machine_label({"gpu": "NVIDIA H100 80GB HBM3", "cores": 16}) == "gpu-h100"
+    assert records.machine_label({"gpu": "none (no driver)", "cores": 4}) == "cpu-4core"
 
 
 def test_readme_says_what_the_records_say():

@@ -51,11 +51,7 @@ def serial_scan(offsets, neighbors, p, q, mu, common=None):
         while first < last:
             u = queue[first]
             first += 1
-            if common is None:
-                is_core = _is_core(u, offsets, neighbors, p, q, mu, clusters, known, counts)
-            else:
-                is_core = _is_known_core(u, offsets, neighbors, p, q, mu, common, known, counts)
-            if not is_core:
+            if not _is_core(u, offsets, neighbors, p, q, mu, common, clusters, known, counts):
                 if clusters[u] == NONE:
                     clusters[u] = VISITED
                 continue
@@ -73,26 +69,22 @@ def serial_scan(offsets, neighbors, p, q, mu, common=None):
 
 
 @numba.njit
-def _is_core(u, offsets, neighbors, p, q, mu, clusters, known, counts):
+def _is_core(u, offsets, neighbors, p, q, mu, common, clusters, known, counts):
+    """Return whether a vertex is a core, and note the similarities that had to be computed.
+
+    With common neighbors that are given, each vertex is asked for its own arcs alone.
+    """
     for arc in range(offsets[u], offsets[u + 1]):
         v = neighbors[arc]
-        if known[arc] != UNKNOWN:
+        if common is not None:
+            similar = _is_similar(u, v, offsets, p, q, np.int64(common[arc]))
+        elif known[arc] != UNKNOWN or (clusters[v] >= 0 and counts[u] >= mu and counts[v] >= mu):
             continue
-        if clusters[v] >= 0 and counts[u] >= mu and counts[v] >= mu:
-            continue
-        similar = _is_similar(u, v, offsets, p, q, _common(u, v, offsets, neighbors))
-        back = offsets[v] + np.searchsorted(neighbors[offsets[v] : offsets[v + 1]], u)
-        known[arc] = known[back] = SIMILAR if similar else DIFFERENT
-        counts[u] += similar
-        counts[v] += similar
-    return counts[u] >= mu
-
-
-@numba.njit
-def _is_known_core(u, offsets, neighbors, p, q, mu, common, known, counts):
-    """Do the same with common neighbors that are given; each vertex is asked about once."""
-    for arc in range(offsets[u], offsets[u + 1]):
-        similar = _is_similar(u, neighbors[arc], offsets, p, q, np.int64(common[arc]))
+        else:
+            similar = _is_similar(u, v, offsets, p, q, _common(u, v, offsets, neighbors))
+            back = offsets[v] + np.searchsorted(neighbors[offsets[v] : offsets[v + 1]], u)
+            known[back] = SIMILAR if similar else DIFFERENT
+            counts[v] += similar
         known[arc] = SIMILAR if similar else DIFFERENT
         counts[u] += similar
     return counts[u] >= mu
