@@ -25,7 +25,7 @@ from ..frames import Frame, compute_if_dask
 from ..graph.local_graph import GraphLike
 from ..graph.weight_sums import check_out_weights
 from ..progress import Report, reporter
-from .communicator import Communicator
+from .communicator import Communicator, GatherBuffer
 from .executor import release_on_error
 from .graph import as_distributed, create_vertex_frame
 from .partition import Partition
@@ -131,9 +131,46 @@ def _compute_pagerank(
     # Iterations, residual and dangling mass; see pagerank.cu for the others.
     state = xp.asarray([0.0, math.inf, 0.0, 0.0, 0.0])
     state[2] = pagerank[is_dangling].sum(dtype=np.float64)
-    buffers, teleport, dangling = (
-        pagerank_layout.allocate_buffers(layout), (1 - damping) * teleport, damping * dangling,
+    done, residual = _iterate(
+        communicator, report, layout, cached, parameters, (1 - damping) * teleport,
+        damping * dangling, buffer, pagerank, state,
     )  # fmt: skip
+    values = contributions[done % 2, local_columns]
+    result = xp.empty_like(pagerank)
+    result[layout.order] = xp.where(
+        is_dangling, pagerank, values / xp.where(is_dangling, 1, inverse_weights)
+    )
+    frame = create_vertex_frame(partition, {"pagerank": result})
+    return finish_frame(communicator, frame, (done, residual))
+
+
+def _iterate(
+    communicator: Communicator,
+    report: Report,
+    layout: PageRankLayout,
+    cached: Array,
+    parameters: PageRankParameters,
+    teleport: Array,
+    dangling: Array,
+    buffer: GatherBuffer,
+    pagerank: Array,
+    state: Array,
+) -> tuple[int, float]:
+    """Iterate until the tolerance or the maximum is reached; return iterations and residual.
+
+    Parameters
+    ----------
+    layout, cached
+        The fields of `RankLayout`.
+    teleport, dangling : float64, shape (rows,) or (1,)
+        Times 1 - damping and damping; see `pagerank_layout.launch_iterations`.
+    buffer : GatherBuffer
+        Contributions; row i % 2 has those after i iterations.
+    pagerank, state : array
+        As for `pagerank_layout.launch_iterations`; both are updated.
+    """
+    xp, contributions = device.array_module(state), buffer.array
+    buffers = pagerank_layout.allocate_buffers(layout)
     is_alone = communicator.size == 1
     done, residual = 0, math.inf
     # Copies for the cache are made between launches.
@@ -155,19 +192,13 @@ def _compute_pagerank(
         count = min(step, parameters.max_iterations - done)
         if layout.order.size:
             pagerank_layout.launch_iterations(
-                layout, count, parameters.tolerance if is_alone else 0.0, damping, teleport,
-                dangling, contributions, pagerank, buffers, state,
+                layout, count, parameters.tolerance if is_alone else 0.0, parameters.damping,
+                teleport, dangling, contributions, pagerank, buffers, state,
             )  # fmt: skip
         else:
             state[0], state[1:3] = done + count, 0.0
         done += count
-    values = contributions[done % 2, local_columns]
-    result = xp.empty_like(pagerank)
-    result[layout.order] = xp.where(
-        is_dangling, pagerank, values / xp.where(is_dangling, 1, inverse_weights)
-    )
-    frame = create_vertex_frame(partition, {"pagerank": result})
-    return finish_frame(communicator, frame, (done, residual))
+    return done, residual
 
 
 def _build_layout(
