@@ -139,18 +139,15 @@ def describe_error(error: GraphError) -> str:
         return error.describe("--max-iterations", "--tolerance", "--tolerance 0")
     if isinstance(error, MissingColumnError) and error.parameter in COLUMN_PARAMETERS:
         prefix = "" if error.path is None else f"{error.path}: "
-        missing = format_value(error.column)
+        missing = f"is no column {format_value(error.column)}"
         hint = f"name the column to use with --{error.parameter}"
         if error.candidates:
             names = " and ".join(map(repr, error.candidates.values()))
             options = [f"--{name} {shlex.quote(each)}" for name, each in error.candidates.items()]
             hint = f"did you mean {names}? Use {' '.join(options)}"
             if len(options) > 1:
-                missing = " and no ".join(map(repr, error.candidates))
-        return (
-            f"{prefix}there is no column {missing}; the columns are {', '.join(error.columns)}; "
-            f"{hint}"
-        )
+                missing = f"are no columns {' and '.join(map(repr, error.candidates))}"
+        return f"{prefix}there {missing}; the columns are {', '.join(error.columns)}; {hint}"
     if error.hint in (FRAME_WEIGHT_HINT, FILE_WEIGHT_HINT):
         error = error.with_fields(hint="--unweighted ignores the column")
     if error.hint == FORMAT_HINT:

@@ -256,7 +256,8 @@ def format_report(report: Report) -> Iterator[tuple[str, str]]:
     if numba["cache"] is None:
         text = "not cached, compiled by every process"
     if numba["entries"]:
-        text += f"; {numba['entries']} files, {numba['entry_bytes'] / 2**20:.1f} MiB"
+        noun = "file" if numba["entries"] == 1 else "files"
+        text += f"; {numba['entries']} {noun}, {numba['entry_bytes'] / 2**20:.1f} MiB"
     yield "kernels", text
     if driver is None:
         yield "driver", "not found"

@@ -239,7 +239,7 @@ def _check_endpoints(column_names: Sequence[str], path: str | Path, weight: str 
         return
     hint = "pass " + ", ".join(f"{name}={column!r}" for name, column in candidates.items())
     raise MissingColumnError(
-        f"{path}: there is no column 'source' and no 'destination'; the columns are "
+        f"{path}: there are no columns 'source' and 'destination'; the columns are "
         f"{', '.join(column_names)}; did you mean "
         f"{' and '.join(map(repr, candidates.values()))}? "
         f"{hint[0].upper()}{hint[1:]}",

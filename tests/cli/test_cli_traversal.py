@@ -329,7 +329,7 @@ def test_errors_name_options_instead_of_parameters():
         ),
         (
             frames.missing_endpoint_error(None, ["from", "to", "km"], {}),
-            "there is no column 'source' and no 'destination'; the columns are from, to, km; did "
+            "there are no columns 'source' and 'destination'; the columns are from, to, km; did "
             "you mean 'from' and 'to'? Use --source from --destination to",
         ),
         (

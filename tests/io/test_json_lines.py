@@ -109,7 +109,7 @@ def test_empty_files(put, text):
 
 
 def test_missing_columns(put):
-    with pytest.raises(GraphError, match="no column 'source' and no 'destination'; .*from, to"):
+    with pytest.raises(GraphError, match="no columns 'source' and 'destination'; .*from, to"):
         read(put("a.jsonl", '{"from":1,"to":2}\n'))
 
 
