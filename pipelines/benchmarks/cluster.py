@@ -22,7 +22,8 @@ import numpy as np
 import pandas
 
 import rapidsgraph as rg
-from pipelines.benchmarks import cugraph_ranks, layers, memory, timing
+from pipelines.benchmarks import layers, memory, timing
+from pipelines.benchmarks.adapters import cugraph_ranks
 from pipelines.benchmarks.answers import compare_frames, to_pandas
 from pipelines.benchmarks.dask_shards import LONG, SHORT, SharedRows, per_iteration
 from pipelines.benchmarks.graphs import SEED
