@@ -6,7 +6,7 @@ the rank that owns its source (or, for the layout "csc", its destination), which
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,12 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..graph import weight_sums
 from ..graph.csr import count_upper
-from ..graph.edge_columns import EdgeColumns, choose_partition_error, read_partition_columns
+from ..graph.edge_columns import (
+    EdgeColumns,
+    EdgeSchema,
+    choose_partition_error,
+    read_partition_columns,
+)
 from ..graph.local_graph import SelfLoops
 from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertices
@@ -68,7 +73,7 @@ class BuildInfo:
     ----------
     bounds : list of int
         Rank r has the vertices ``bounds[r]`` to ``bounds[r + 1]``.
-    schema : EdgeColumns
+    schema : EdgeSchema
         The columns' description without the columns: how vertices are named.
     num_rows : int
         Rows of the frame.
@@ -81,7 +86,7 @@ class BuildInfo:
     """
 
     bounds: list[int]
-    schema: EdgeColumns
+    schema: EdgeSchema
     num_rows: int
     total_weight: int | float
     num_dropped: int
@@ -163,7 +168,7 @@ def _read(
     frames: list[Frame],
     vertices: list[Any],
     options: BuildOptions,
-) -> tuple[list[EdgeColumns], list[EdgeColumns], list[NameStats], list[_FrameStats], EdgeColumns]:
+) -> tuple[list[EdgeColumns], list[EdgeColumns], list[NameStats], list[_FrameStats], EdgeSchema]:
     """Read the columns of this rank.
 
     Returns
@@ -176,7 +181,7 @@ def _read(
         Of each name column on all ranks.
     stats : list of _FrameStats
         Of each partition of the frame.
-    schema : EdgeColumns
+    schema : EdgeSchema
         Of the first partition, without columns.
 
     Raises
@@ -221,12 +226,12 @@ def _read_vertices(vertices: Any, labels: list[str], xp: ArrayModule) -> EdgeCol
     for values in columns:
         check_names(values, parameter="vertices")
     no_names = [values[:0] for values in columns]
-    return EdgeColumns("", columns, no_names, None, xp, labels, [], [], {})
+    return EdgeColumns(EdgeSchema("", labels, [], [], {}), columns, no_names, None, xp)
 
 
 def _compute_stats(
     numbers: list[int], columns: list[EdgeColumns], extra: list[EdgeColumns], options: BuildOptions
-) -> tuple[list[NameStats], dict[int, _FrameStats], EdgeColumns | None]:
+) -> tuple[list[NameStats], dict[int, _FrameStats], EdgeSchema | None]:
     """Return what other ranks need to know: the values that `_read` returns, of this rank."""
     names = [
         compute_name_stats(
@@ -243,7 +248,7 @@ def _compute_stats(
             total = weight_sums.total_weight(weights)
             stats[number] = _FrameStats(num_rows, weights.dtype, total)
         if number == 0:
-            schema = replace(each, sources=[], destinations=[], weights=None, xp=None)
+            schema = each.schema
     return names, stats, schema
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import GraphError
 from ..frames import Frame, Vertices, is_dask
-from ..graph.edge_columns import EdgeColumns, read_columns
+from ..graph.edge_columns import EdgeSchema, read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
 from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertex_range, check_vertices
@@ -53,7 +53,7 @@ class DistributedGraph(DistributedStorage):
         Policies for parallel edges and self-loops.
     layout : {"csr", "csc"}
         Adjacency to build first: by source or by destination.
-    schema : EdgeColumns
+    schema : EdgeSchema
         How vertices are named in edge frames and results; without columns.
 
     Attributes
@@ -73,7 +73,7 @@ class DistributedGraph(DistributedStorage):
     multi_edges, self_loops : str
     built_layout : {"csr", "csc"}
         The layout that was built first.
-    schema : EdgeColumns
+    schema : EdgeSchema
     """
 
     weight_candidates: Sequence[str] = ()  # columns of the edge frame that may be weights
@@ -99,7 +99,7 @@ class DistributedGraph(DistributedStorage):
         multi_edges: MultiEdges,
         self_loops: SelfLoops,
         layout: str,
-        schema: EdgeColumns,
+        schema: EdgeSchema,
     ) -> None:
         super().__init__(executor)
         self._clear()
@@ -150,12 +150,12 @@ class DistributedGraph(DistributedStorage):
         weight = choose_weight(weight, list(edges.columns), endpoints)
         if weight is None and unweighted_multi_edges is not None:
             multi_edges = unweighted_multi_edges
-        schema = read_columns(edges._meta, source, destination, weight, multi_edges)
-        executor, labels = get_executor(), schema.labels
+        meta = read_columns(edges._meta, source, destination, weight, multi_edges)
+        executor, labels = get_executor(), meta.schema.labels
         graph = cls(
-            executor, device="cpu" if schema.xp is np else "gpu", directed=directed,
+            executor, device="cpu" if meta.xp is np else "gpu", directed=directed,
             weighted=weight is not None or multi_edges == "sum", multi_edges=multi_edges,
-            self_loops=self_loops, layout=layout, schema=schema,
+            self_loops=self_loops, layout=layout, schema=meta.schema,
         )  # fmt: skip
         vertex_range = None
         vertices = check_vertex_range(vertices, len(labels))

@@ -27,18 +27,13 @@ from .vertex_naming import mixed_names_error
 
 
 @dataclass
-class EdgeColumns:
-    """The columns of an edge frame, and what result frames take over from it.
+class EdgeSchema:
+    """What result frames take over from an edge frame.
 
     Attributes
     ----------
     library : str
         Library of the frame, as `frames.normalize_frame` returns it.
-    sources, destinations : list of arrays or Series
-        The name columns of each endpoint, one value per row.
-    weights : array or None
-    xp : module
-        NumPy or CuPy.
     labels : list of str
         Name columns of results.
     is_endpoint_specific : list of bool
@@ -50,10 +45,6 @@ class EdgeColumns:
     """
 
     library: str
-    sources: list[Any]
-    destinations: list[Any]
-    weights: Array | None
-    xp: ArrayModule
     labels: list[str]
     is_endpoint_specific: list[bool]
     source_columns: list[str]
@@ -64,6 +55,27 @@ class EdgeColumns:
         return Labeling(
             names, xp, self.library, self.is_endpoint_specific, self.source_columns, self.text_types
         )
+
+
+@dataclass
+class EdgeColumns:
+    """The columns of an edge frame.
+
+    Attributes
+    ----------
+    schema : EdgeSchema
+    sources, destinations : list of arrays or Series
+        The name columns of each endpoint, one value per row.
+    weights : array or None
+    xp : module
+        NumPy or CuPy.
+    """
+
+    schema: EdgeSchema
+    sources: list[Any]
+    destinations: list[Any]
+    weights: Array | None
+    xp: ArrayModule
 
 
 def read_columns(
@@ -151,10 +163,8 @@ def _read_columns(
             text_types[column + label.removeprefix("vertex")] = text_type
         text_types[label] = text_type
     is_endpoint_specific = [a != b for a, b in zip(*endpoints, strict=True)]
-    return EdgeColumns(
-        library, sources, destinations, weights, xp, labels, is_endpoint_specific, endpoints[0],
-        text_types,
-    )  # fmt: skip
+    schema = EdgeSchema(library, labels, is_endpoint_specific, endpoints[0], text_types)
+    return EdgeColumns(schema, sources, destinations, weights, xp)
 
 
 def _read_weights(library: str, edges: Frame, weight: str, num_rows: int, xp: ArrayModule) -> Array:

@@ -390,10 +390,10 @@ def build_graph(
     del endpoints
     more_names = None if fits else _check_vertices(columns, vertices, options, check_memory)
     names, *coo = name_vertices(
-        columns.sources, columns.destinations, more_names, columns.labels, xp,
+        columns.sources, columns.destinations, more_names, columns.schema.labels, xp,
         None if fits else check_table,
     )  # fmt: skip
-    labeling, coo = columns.labeling(names, xp), [*coo, columns.weights]
+    labeling, coo = columns.schema.labeling(names, xp), [*coo, columns.weights]
     del columns
     if not fits:
         check_memory(csr_build_bytes(num_rows, labeling.num_vertices, **options))
@@ -493,7 +493,7 @@ def _check_vertices(
     is_range = isinstance(vertices, range)
     if is_range and 0 < vertices.start < vertices.stop <= vertices.start + MAX_VERTICES:
         check_build(len(vertices), None)  # before the names of the range are listed
-    vertices = check_vertices(vertices, len(endpoints[0]), columns.labels, columns.xp)
+    vertices = check_vertices(vertices, len(endpoints[0]), columns.schema.labels, columns.xp)
     # Without a range the number of vertices is unknown, and the estimate a lower bound.
     check_build(len(vertices) if isinstance(vertices, range) else 0, vertices)
     return vertices

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..frames import Column, Frame
 from ..graph.csr import Adjacency, row_indices
 from ..graph.edge_columns import (
     EdgeColumns,
+    EdgeSchema,
     choose_partition_error,
     read_columns,
     read_partition_columns,
@@ -53,7 +54,7 @@ class FrameGraph:
         source. An undirected edge is two arcs.
     vertices : Table
         Columns `vertex`: each vertex once, partitioned by vertex.
-    schema : EdgeColumns
+    schema : EdgeSchema
         How vertices are named in edge frames and results; without columns.
     weighted : bool
         Whether arcs have weights.
@@ -64,7 +65,7 @@ class FrameGraph:
 
     arcs: Table
     vertices: Table
-    schema: EdgeColumns
+    schema: EdgeSchema
     weighted: bool
     is_ordered: bool = False
     directed: bool = True
@@ -119,7 +120,7 @@ class FrameGraph:
         return rows.map(_make_edge_result, schema=self.schema, columns=[*columns]).to_frame()
 
 
-def name_columns(endpoint: str, schema: EdgeColumns) -> list[str]:
+def name_columns(endpoint: str, schema: EdgeSchema) -> list[str]:
     """Return the name columns of an endpoint."""
     return [f"{endpoint}_{column}" for column in range(len(schema.labels))]
 
@@ -168,7 +169,7 @@ def as_frame_graph(
     weighted = columns.weights is not None
     first_row = 0 if weighted and multi_edges == "first" else None
     arcs = EagerTable(_make_arcs(columns, first_row=first_row))
-    result = _from_arcs(arcs, _without_columns(columns), weighted, multi_edges)
+    result = _from_arcs(arcs, columns.schema, weighted, multi_edges)
     if algorithm is not None:
         check_memory(algorithm, num_arcs, result.vertices.count(), names, columns.xp)
     return result
@@ -222,10 +223,10 @@ def _name_partition_arcs(
     return finish_frame(communicator, arcs)
 
 
-def _get_schema(labeling: Labeling) -> EdgeColumns:
-    return EdgeColumns(
-        labeling.library, [], [], None, None, list(labeling.names.labels),
-        list(labeling.is_endpoint_specific), list(labeling.source_columns), labeling.text_types,
+def _get_schema(labeling: Labeling) -> EdgeSchema:
+    return EdgeSchema(
+        labeling.library, list(labeling.names.labels), list(labeling.is_endpoint_specific),
+        list(labeling.source_columns), labeling.text_types,
     )  # fmt: skip
 
 
@@ -239,10 +240,7 @@ def name_arcs(adjacency: Adjacency, weighted: bool, labeling: Labeling) -> Frame
     names = labeling.names.columns(labeling.xp, first).items()
     types = [common_name_type([values], label) for label, values in names]
     weights = adjacency.weights if weighted else None
-    columns = replace(
-        _get_schema(labeling),
-        sources=sources, destinations=destinations, weights=weights, xp=labeling.xp,
-    )  # fmt: skip
+    columns = EdgeColumns(_get_schema(labeling), sources, destinations, weights, labeling.xp)
     return _make_arcs(columns, types)  # there may be no arcs, whose types were unknown
 
 
@@ -253,7 +251,7 @@ def _from_dask(edges: Frame, weight: str | None, multi_edges: str) -> FrameGraph
     weight = choose_weight(weight, list(edges.columns), ENDPOINTS)
     options: Any = (*ENDPOINTS, weight, "first" if multi_edges == "keep" else multi_edges)
     is_ordered = weight is not None and multi_edges == "first"
-    schema = _without_columns(read_columns(edges._meta, *options))
+    schema = read_columns(edges._meta, *options).schema
     read = delayed(_read_partition, pure=False)
     partitions = enumerate(edges[[*filter(None, options[:3])]].to_delayed())
     arcs = DaskTable(
@@ -301,7 +299,7 @@ def _cast_names(arcs: Frame, types: list[Any]) -> Frame:
     return arcs.astype(dict(zip(names, types * 2, strict=True)))
 
 
-def _from_arcs(arcs: Table, schema: EdgeColumns, weighted: bool, multi_edges: str) -> FrameGraph:
+def _from_arcs(arcs: Table, schema: EdgeSchema, weighted: bool, multi_edges: str) -> FrameGraph:
     """Partition the arcs of an edge frame, and find the vertices in them."""
     source, destination, vertex = (
         name_columns(endpoint, schema) for endpoint in ("source", "destination", "vertex")
@@ -320,10 +318,6 @@ def _from_arcs(arcs: Table, schema: EdgeColumns, weighted: bool, multi_edges: st
     return FrameGraph(arcs.persist(), vertices.persist(), schema, weighted)
 
 
-def _without_columns(columns: EdgeColumns) -> EdgeColumns:
-    return replace(columns, sources=[], destinations=[], weights=None, xp=None)
-
-
 def _make_arcs(
     columns: EdgeColumns, types: Sequence[Any] | None = None, *, first_row: int | None = None
 ) -> Frame:
@@ -333,12 +327,13 @@ def _make_arcs(
     numbers the arcs from there on.
     """
     arrays: dict[str, Any] = {}
+    schema = columns.schema
     types = types or [
         common_name_type(pair, label)
-        for label, *pair in zip(columns.labels, columns.sources, columns.destinations, strict=True)
+        for label, *pair in zip(schema.labels, columns.sources, columns.destinations, strict=True)
     ]
     for endpoint, values in (("source", columns.sources), ("destination", columns.destinations)):
-        for name, each, dtype in zip(name_columns(endpoint, columns), values, types, strict=True):
+        for name, each, dtype in zip(name_columns(endpoint, schema), values, types, strict=True):
             arrays[name] = each.astype(dtype)
     if columns.weights is not None:
         arrays["weight"] = columns.weights.astype(np.float64)
@@ -352,7 +347,7 @@ def make_frame(columns: Mapping[str, Column], xp: Any) -> Frame:
     return importlib.import_module("pandas" if xp is np else "cudf").DataFrame(columns)
 
 
-def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | None]) -> Frame:
+def _make_result(frame: Frame, schema: EdgeSchema, columns: Mapping[str, str | None]) -> Frame:
     """Return a partition of the result; see `FrameGraph.make_result`."""
     names = dict(zip(schema.labels, name_columns("vertex", schema), strict=True))
     data: dict[str, Any] = {label: get_values(frame, name) for label, name in names.items()}
@@ -368,7 +363,7 @@ def _make_result(frame: Frame, schema: EdgeColumns, columns: Mapping[str, str | 
     return finish_result(frame, schema, data, schema.text_types)
 
 
-def _make_edge_result(frame: Frame, schema: EdgeColumns, columns: list[str]) -> Frame:
+def _make_edge_result(frame: Frame, schema: EdgeSchema, columns: list[str]) -> Frame:
     """Return a partition of the result; see `FrameGraph.make_edge_result`."""
     data: dict[str, Any] = {}
     text_types = dict(schema.text_types)
@@ -383,7 +378,7 @@ def _make_edge_result(frame: Frame, schema: EdgeColumns, columns: list[str]) -> 
 
 
 def finish_result(
-    frame: Frame, schema: EdgeColumns, columns: Mapping[str, Any], text_types: dict[str, Any]
+    frame: Frame, schema: EdgeSchema, columns: Mapping[str, Any], text_types: dict[str, Any]
 ) -> Frame:
     """Return a frame in the library of the edges, with the row numbers of `frame` as index."""
     result = frames.make_frame(schema.library, columns, text_types)
