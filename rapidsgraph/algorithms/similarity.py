@@ -127,7 +127,7 @@ def count_by_triangles(adjacency: Adjacency) -> Array:
     num_vertices, num_arcs = adjacency.offsets.size - 1, adjacency.neighbors.size
     size = num_vertices + num_arcs
     degrees, common = measure_degrees(adjacency), xp.empty(num_arcs, xp.int32)
-    if not num_arcs or _is_merging_cheap(degrees, num_arcs):
+    if not num_arcs or is_merging_cheap(degrees, num_arcs):
         device.launch(
             "similarity", "merge_lists", size=size,
             num_vertices=num_vertices, **lists, common=common,
@@ -144,7 +144,7 @@ def count_by_triangles(adjacency: Adjacency) -> Array:
     return common
 
 
-def _is_merging_cheap(degrees: Array, num_arcs: int) -> bool:
+def is_merging_cheap(degrees: Array, num_arcs: int) -> bool:
     """Return whether merging takes less time than orienting edges, which takes more launches."""
     if int(degrees.max()) <= MAX_MERGE_DEGREE:
         return True

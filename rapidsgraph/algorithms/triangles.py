@@ -27,6 +27,7 @@ from .similarity import (
     MAX_WARP_DEGREE,
     WARP_TABLE_SIZE,
     WARPS_PER_BLOCK,
+    is_merging_cheap,
     measure_degrees,
     neighborhoods,
     undirected_graph,
@@ -115,7 +116,7 @@ def count_by_vertex(adjacency: Adjacency, *, has_flags: bool = False) -> Array:
     xp = device.array_module(adjacency.neighbors)
     degrees = measure_degrees(adjacency)
     counts = xp.zeros(degrees.size, xp.int64)
-    if not has_flags and (not degrees.size or int(degrees.max()) <= MAX_MERGE_DEGREE):
+    if not has_flags and _is_merging_cheap(degrees, adjacency.neighbors.size):
         # To rank vertices would take longer, and separate neighbors that are close in memory.
         device.launch(
             "triangles", "merge_lists", size=degrees.size + adjacency.neighbors.size,
@@ -127,6 +128,13 @@ def count_by_vertex(adjacency: Adjacency, *, has_flags: bool = False) -> Array:
     rows = relabel(adjacency, ranks, degrees, has_flags=has_flags)
     count_in_lists(rows, degrees, rows.upper_lists, counts)
     return device.take(counts, ranks)
+
+
+def _is_merging_cheap(degrees: Array, num_arcs: int) -> bool:
+    """Return whether merging the lists takes less time than ranking the vertices."""
+    if device.is_on_gpu(degrees):  # the thread of one long list would keep the others waiting
+        return not degrees.size or int(degrees.max()) <= MAX_MERGE_DEGREE
+    return not num_arcs or is_merging_cheap(degrees, num_arcs)
 
 
 def rank_by_degree(degrees: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import frames
+from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, format_value
 from ..validation import check_vertex_count, reject
@@ -47,6 +47,10 @@ def find_vertices(
     GraphError
         If no vertex is named, one is not in the graph, or the argument cannot name any.
     """
+    names = labeling.names
+    if type(vertices) is int and names.distinct[0] is None and 0 <= vertices < names.count:
+        # The name is the id. A table of it would take longer than a search of a small graph.
+        return device.full(1, vertices, np.int32, labeling.xp)
     table, columns = tabulate_vertices(labeling, vertices, parameter)
     return find_ids(labeling, table, columns, parameter, may_be_empty=may_be_empty)
 
