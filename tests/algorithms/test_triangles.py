@@ -57,7 +57,8 @@ LIMITS = {
     "blocks": {"MAX_THREAD_DEGREE": 0, "MAX_WARP_DEGREE": 0},
     "all kinds": {"MAX_THREAD_DEGREE": 2, "MAX_WARP_DEGREE": 10, "MAX_BLOCK_TABLE_SIZE": 64},
 }
-KERNELS = {name: {"MAX_MERGE_DEGREE": 0, **limits} for name, limits in LIMITS.items()}
+RANKED = {"_is_merging_cheap": lambda degrees, num_arcs: not degrees.size}  # also small graphs
+KERNELS = {name: {**RANKED, **limits} for name, limits in LIMITS.items()}
 KERNELS["as they are"] = {}
 
 
