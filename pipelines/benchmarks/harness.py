@@ -51,8 +51,10 @@ class Suite:
 
     def run(self, options: argparse.Namespace) -> list[Record]:
         """Measure, save after each measurement, print the tables, and return the records."""
-        own = {name: value for name, value in self.options.items() if not getattr(options, name)}
-        session = Session(self, argparse.Namespace(**vars(options) | own))
+        defaults = {
+            name: value for name, value in self.options.items() if not getattr(options, name)
+        }
+        session = Session(self, argparse.Namespace(**vars(options) | defaults))
         for name, measure in self.measurements(session):
             print(f"{self.name}: {name}", file=sys.stderr, flush=True)
             session.attempt(name, measure)

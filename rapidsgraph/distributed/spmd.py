@@ -195,13 +195,13 @@ def _scatter_large(
     from dask.sizeof import sizeof
 
     scattered: list[Any] = []
-    sent = [list(own) for own in arguments]
-    for address, own in zip(addresses, sent, strict=True):
-        for index, value in enumerate(own):
+    sent = [list(values) for values in arguments]
+    for address, values in zip(addresses, sent, strict=True):
+        for index, value in enumerate(values):
             if sizeof(value) > LARGE_BYTES and not _has_future(value):
                 future = executor.scatter(value, address)
                 if future is not None:
-                    own[index] = future
+                    values[index] = future
                     scattered.append(future)
     return scattered, sent
 
