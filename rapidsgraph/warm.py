@@ -170,6 +170,14 @@ def _layered(edges: Any, weighted: Any) -> None:
             rg.bfs(layers)
             rg.sssp(layers)
             rg.pagerank(layers, progress=False)
+            for strong in (False, True):
+                rg.connected_components(layers, strong=strong)
+            rg.core_number(layers)
+            rg.label_propagation(layers)
+            rg.triangle_count(layers)
+            rg.clustering_coefficient(layers)
+            rg.neighbor_similarity(layers)
+            rg.neighbor_similarity(layers, weighted)
 
 
 def _triangles(edges: Any, weighted: Any) -> None:
