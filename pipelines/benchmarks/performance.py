@@ -29,7 +29,7 @@ SECTION = re.compile(
 PAGE_GRAPHS = (
     "rmat22", "rmat22u", "grid1400", "rmat18", "rmat18u", "rmat16u", "NY", "cnr-2000", "grid1000",
 )  # fmt: skip
-README_ROWS = (  # machine, task and graph; one row of each machine in which a peer is faster
+README_ROWS = (  # machine, task and graph; one row in which a peer is faster, if there is one
     ("gpu-h100", "PageRank iteration, single", "rmat22"),
     ("gpu-h100", "BFS with predecessors", "rmat22"),
     ("gpu-h100", "SSSP with predecessors", "rmat22"),
@@ -37,7 +37,7 @@ README_ROWS = (  # machine, task and graph; one row of each machine in which a p
     ("cpu-2core", "PageRank iteration, double", "rmat18"),
     ("cpu-2core", "BFS with predecessors", "rmat18"),
     ("cpu-2core", "SSSP with predecessors", "NY"),
-    ("cpu-2core", "Common neighbors of all edges", "cnr-2000"),
+    ("cpu-2core", "Jaccard similarity of all edges", "cnr-2000"),
 )
 SUITES = ("pagerank", "traversal", "scan", "build", "structure")  # records with peers
 CONTESTS = (  # title, table, what all its rows have; of several methods ours is "auto"
