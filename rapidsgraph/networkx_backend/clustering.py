@@ -54,10 +54,11 @@ def jaccard_coefficient(
     """Generate pairs and their coefficients; see `networkx.jaccard_coefficient`."""
     if G.has_self_loops:
         raise NotImplementedError("self-loops count in NetworkX")
-    pairs = list(ebunch or ())
-    for node in (node for pair in pairs for node in pair):
-        if node not in G:
-            raise nx.NodeNotFound(f"Node {node} not in G.")
+    pairs = [] if ebunch is None else list(ebunch)
+    for u, v in pairs:  # a ValueError if there are more nodes than two, as in NetworkX
+        for node in (u, v):
+            if node not in G:
+                raise nx.NodeNotFound(f"Node {node} not in G.")
     vertices = np.array([[G.positions[u], G.positions[v]] for u, v in pairs], np.int64)
     sources, destinations = vertices.reshape(-1, 2).T.copy()
     frame = {"source": sources, "destination": destinations}

@@ -3,6 +3,7 @@
 import itertools
 
 import networkx as nx
+import numpy as np
 import pytest
 from networkx_graphs import DIRECTED, GRAPHS, MARKS, UNDIRECTED, run
 
@@ -90,6 +91,27 @@ def test_jaccard_coefficients():
     g.add_edge(pairs[0][0], pairs[0][0])
     with pytest.raises(NotImplementedError):
         run("jaccard_coefficient", g, pairs)
+
+
+def test_pairs_in_an_array():
+    g = nx.path_graph(4)
+    pairs = np.array([[0, 2], [0, 1], [3, 1]])
+    expected = [*nx.jaccard_coefficient(g, pairs)]
+    assert [*run("jaccard_coefficient", g, pairs)] == expected
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [[(0, 1, 2)], [(0, 1, "x")], [(-1, 0, 1)], [(0,)], [0], 1, [(0, [])], [(0, -1), (0, 1, 2)]],
+    ids=str,
+)
+def test_pairs_that_are_wrong(pairs):
+    g = nx.path_graph(4)
+    with pytest.raises((TypeError, ValueError, nx.NodeNotFound)) as expected:
+        nx.jaccard_coefficient(g, pairs)
+    with pytest.raises(expected.type) as caught:
+        run("jaccard_coefficient", g, pairs)
+    assert str(caught.value) == str(expected.value)
 
 
 def test_clustering_that_is_left_to_networkx():
