@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ClusterError
+from ..errors import ClusterError, SchedulerLostError, WorkerLostError
 from ..progress import Report
 from . import spmd_worker
 from .communicator import RankLostError
@@ -78,7 +78,7 @@ class Group:
     @property
     def is_alive(self) -> bool:
         """Whether no worker of the group is known to be lost."""
-        return all(future.status == "finished" for future in self.futures)
+        return _are_finished(self.futures)
 
     def close(self) -> None:
         """Close the communicator on all workers, so that no rank waits for another."""
@@ -134,19 +134,11 @@ def run(
         if attempt:
             workers = executor.refresh_workers()
         addresses = [workers[rank % len(workers)] for rank in range(size)]
-        scattered, sent = _scatter_large(executor, addresses, arguments)
         try:
-            return _run_once(executor, function, sent, addresses, name, on_gpu, report)
-        except ClusterError as error:
-            is_lost = isinstance(error, RankLostError) or any(
-                future.status != "finished" for future in scattered
-            )
+            return _run_once(executor, function, arguments, addresses, name, on_gpu, report)
+        except RankLostError:
             # Arguments that are results of an earlier call are not computed again.
-            if (
-                not is_lost
-                or attempt == MAX_ATTEMPTS - 1
-                or not executor.are_valid(list(arguments))
-            ):
+            if attempt == MAX_ATTEMPTS - 1 or not executor.are_valid(list(arguments)):
                 raise
     raise AssertionError("unreachable")
 
@@ -160,19 +152,24 @@ def _run_once(
     on_gpu: bool,
     report: Report | None,
 ) -> tuple[list, list]:
+    scattered, sent = _scatter_large(executor, addresses, arguments)
     group = _acquire(executor, addresses, on_gpu) if len(addresses) > 1 else None
     number = 1 if group is None else next(group.call_numbers)
     call = Call(executor, report)
     try:
         rank_arguments = [
-            [function, (group and group.name, rank), number, on_gpu, call.key, *each]
-            for rank, each in enumerate(arguments)
+            [function, (group and group.name, rank), number, on_gpu, call.key, *values]
+            for rank, values in enumerate(sent)
         ]
         tasks = executor.submit_pinned(addresses, spmd_worker.run_rank, rank_arguments, name=name)
         call.wait(tasks, addresses, group.futures if group is not None else ())
-    except BaseException:
+    except BaseException as error:
         if group is not None:
             group.close()
+        has_cluster = not isinstance(error, (SchedulerLostError, WorkerLostError))
+        if isinstance(error, ClusterError) and has_cluster and not _are_finished(scattered):
+            # Dask has cancelled the tasks that need them.
+            raise RankLostError("arguments of the call were on a worker that is lost") from error
         raise
     finally:
         call.close()
@@ -204,6 +201,10 @@ def _scatter_large(
                     values[index] = future
                     scattered.append(future)
     return scattered, sent
+
+
+def _are_finished(futures: Sequence[Any]) -> bool:
+    return all(future.status == "finished" for future in futures)
 
 
 def _has_future(argument: Any) -> bool:
