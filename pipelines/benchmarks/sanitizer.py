@@ -28,6 +28,12 @@ PATTERNS = {"summary": r"(?:ERROR|RACECHECK) SUMMARY: (.*)", "tests": r"(\d+ (?:
             "not_launched": r"kernels not launched: (.*)"}  # fmt: skip
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out modules without marked tests, whose imports the GPU's environment may lack."""
+    is_module = collection_path.suffix == ".py" and collection_path.name != "conftest.py"
+    return True if is_module and "mark.sanitizer" not in collection_path.read_text() else None
+
+
 def pytest_configure(config: Any) -> None:
     """Fit launches to the instrumented kernels, and count them."""
     if not device.gpu_problem():
