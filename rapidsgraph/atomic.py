@@ -179,8 +179,8 @@ def _removal(path: Path) -> Iterator[list[Path]]:
     paths = [path]
 
     def remove() -> None:
-        for each in paths:
-            delete(each)
+        for entry in paths:
+            delete(entry)
 
     with cleanup_on_signal(remove):
         try:

@@ -280,7 +280,7 @@ def _unsupported_error(name: str, unsupported: type) -> GraphError:
             "call .compute() first",
             parameter="graph",
         )
-    supported = [each for each, row in IMPLEMENTATIONS.items() if unsupported in row]
+    supported = [algorithm for algorithm, row in IMPLEMENTATIONS.items() if unsupported in row]
     return GraphError(
         f"{name} does not support layered edge lists, only {', '.join(supported)} do; pass a Graph "
         "or an edge frame, which may be a Dask frame",

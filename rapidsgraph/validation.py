@@ -229,12 +229,12 @@ def vertex_labels(sources: Sequence[Any], destinations: Sequence[Any]) -> list[s
     A column that both ends share (a network's name, say) keeps its name; the others are `vertex`,
     or `vertex_0`, `vertex_1`, ... if there are several.
     """
-    is_own = [source != destination for source, destination in zip(sources, destinations)]
+    is_specific = [source != destination for source, destination in zip(sources, destinations)]
     labels = []
     # Readers refuse unequal numbers of columns later, with the path of the file.
-    for index, (name, is_own_name) in enumerate(zip(sources, is_own)):
-        own_label = f"vertex_{sum(is_own[:index])}" if sum(is_own) > 1 else "vertex"
-        labels.append(own_label if is_own_name else str(name))
+    for index, (name, is_vertex_name) in enumerate(zip(sources, is_specific)):
+        vertex_label = f"vertex_{sum(is_specific[:index])}" if sum(is_specific) > 1 else "vertex"
+        labels.append(vertex_label if is_vertex_name else str(name))
     duplicate = next((label for label in labels if labels.count(label) > 1), None)
     if duplicate:
         raise GraphError(
@@ -357,9 +357,14 @@ def suggest_parameters(
     """
     signature = inspect.signature(function).parameters.values()
     parameters = [parameter.name for parameter in signature]
-    by_keyword = [each.name for each in signature if each.kind is each.KEYWORD_ONLY]
+    by_keyword = [
+        parameter.name for parameter in signature if parameter.kind is parameter.KEYWORD_ONLY
+    ]
     num_positional = len(parameters) - len(by_keyword)
-    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in signature):
+    if any(
+        parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        for parameter in signature
+    ):
         by_keyword = []  # Python's own error is as good
     if other_calls is None:
         other_calls = GRAPH_CALLS if "graph" in parameters else {}

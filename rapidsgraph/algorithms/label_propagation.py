@@ -189,7 +189,7 @@ class LabelRows:
             num_vertices=self.degrees.size, is_directed=len(adjacencies) > 1,
             offsets=by_source.offsets, in_offsets=by_destination.offsets, degrees=self.degrees,
         )  # fmt: skip
-        self.num_arcs = sum(each.neighbors.size for each in adjacencies)
+        self.num_arcs = sum(adjacency.neighbors.size for adjacency in adjacencies)
         self._by_class = _classify(self.degrees[start:stop], start)
         self._arguments = {
             "is_directed": len(adjacencies) > 1,
@@ -271,9 +271,11 @@ def _classify(degrees: Array, start: int) -> list[tuple[DegreeClass, Array]]:
     """
     xp = device.array_module(degrees)
     by_class, lower = [], 0
-    for each in CLASSES if xp is not np else CLASSES[-1:]:
-        rows = device.flatnonzero(device.mark_range(degrees, lower + 1, each.max_degree + 1))
-        lower = each.max_degree
+    for degree_class in CLASSES if xp is not np else CLASSES[-1:]:
+        rows = device.flatnonzero(
+            device.mark_range(degrees, lower + 1, degree_class.max_degree + 1)
+        )
+        lower = degree_class.max_degree
         if rows.size:
-            by_class.append((each, rows + np.int32(start) if start else rows))
+            by_class.append((degree_class, rows + np.int32(start) if start else rows))
     return by_class

@@ -66,7 +66,7 @@ def power_iterate(
     sweep = sweep(problem, method, out_weights, pagerank, state)
     # The residual and the dangling mass are measured only if something depends on them.
     flags = problem.dangling_weights, is_dangling
-    has_dangling_mass = all(device.count_nonzero(each) for each in flags)
+    has_dangling_mass = all(device.count_nonzero(values) for values in flags)
     measured = is_in_place or problem.tolerance > 0 or has_dangling_mass
     # Launches past convergence do nothing but still cost time, as does reading the state.
     batch = problem.batch_size

@@ -100,8 +100,8 @@ def from_networkx(
 def _find_weight_candidates(attributes: Iterable[Mapping[Any, Any]]) -> list[str]:
     """Return the attributes that are numbers where the first edges have them."""
     values: dict[str, list[Any]] = {}
-    for each in islice(attributes, CHECKED_EDGES):
-        for name, value in each.items():
+    for edge in islice(attributes, CHECKED_EDGES):
+        for name, value in edge.items():
             if isinstance(name, str):
                 values.setdefault(name, []).append(value)
     return frames.sort_weight_candidates(

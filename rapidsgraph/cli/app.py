@@ -105,7 +105,9 @@ def command(
 
 def _join_lines(doc: str | None) -> str:
     """Return the text of a docstring with one line per paragraph, which Typer wraps."""
-    return "\n\n".join(" ".join(each.split()) for each in inspect.cleandoc(doc or "").split("\n\n"))
+    return "\n\n".join(
+        " ".join(paragraph.split()) for paragraph in inspect.cleandoc(doc or "").split("\n\n")
+    )
 
 
 def _with_message_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -143,7 +145,7 @@ def describe_error(error: GraphError) -> str:
         hint = f"name the column to use with --{error.parameter}"
         if error.candidates:
             names = " and ".join(map(repr, error.candidates.values()))
-            options = [f"--{name} {shlex.quote(each)}" for name, each in error.candidates.items()]
+            options = [f"--{name} {shlex.quote(value)}" for name, value in error.candidates.items()]
             hint = f"did you mean {names}? Use {' '.join(options)}"
             if len(options) > 1:
                 missing = f"are no columns {' and '.join(map(repr, error.candidates))}"

@@ -93,7 +93,7 @@ def is_store(path: str | Path | InputFiles) -> bool:
 
 
 def _has_parquet(path: Path) -> bool:
-    return any(each.suffix in (".parquet", ".pq") for each in path.rglob("*"))
+    return any(file.suffix in (".parquet", ".pq") for file in path.rglob("*"))
 
 
 def check_exists(edges: str) -> None:

@@ -71,7 +71,7 @@ def find_differences(
         different.add("root")
     reasons = {name: reason for name, reason in REASONS.items() if name in different}
     if expected["files"] != stored["files"]:
-        names = [[file["name"] for file in each["files"]] for each in (expected, stored)]
+        names = [[file["name"] for file in metadata["files"]] for metadata in (expected, stored)]
         is_same = names[0] == names[1] or edges.local_path.is_dir()
         reasons["file"] = CHANGED if is_same else OTHER
     return reasons
@@ -155,6 +155,6 @@ def _format_options(options: dict[str, Any]) -> str:
             words.append("--unweighted")
             continue
         value = value["path"] if isinstance(value, dict) else value
-        for each in value if isinstance(value, list) else [value]:
-            words += [_option(name), shlex.quote(str(each))]
+        for item in value if isinstance(value, list) else [value]:
+            words += [_option(name), shlex.quote(str(item))]
     return " ".join(words)

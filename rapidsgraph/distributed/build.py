@@ -129,14 +129,17 @@ def build(
     """
     xp, multi_edges = options.xp, options.multi_edges
     columns, extra, names, stats, schema = _read(communicator, numbers, frames, vertices, options)
-    num_rows = sum(each.num_rows for each in stats)
+    num_rows = sum(entry.num_rows for entry in stats)
     vertex_names, ids = number_vertices(
         communicator, columns + extra, names, options.labels, options.vertices, xp
     )
     bounds = choose_bounds(communicator, ids, num_rows, vertex_names.count)
-    blocks = {number: len(each.sources[0]) for number, each in zip(numbers, columns, strict=True)}
-    own_rows = sum(blocks.values())
-    sources, destinations = ids[:own_rows], ids[ids.size - own_rows :]
+    blocks = {
+        number: len(edge_columns.sources[0])
+        for number, edge_columns in zip(numbers, columns, strict=True)
+    }
+    num_local_rows = sum(blocks.values())
+    sources, destinations = ids[:num_local_rows], ids[ids.size - num_local_rows :]
     arcs = [sources, destinations, _concatenate_weights(columns, stats, xp)]
     del columns, extra, ids
     if options.layout == "csc" and options.directed:
@@ -147,7 +150,7 @@ def build(
     arcs = exchange_arcs(
         communicator, arcs, bounds, blocks, directed=options.directed, drop_loops=drop_loops
     )
-    total_weight = sum(each.total_weight for each in stats)
+    total_weight = sum(entry.total_weight for entry in stats)
     if multi_edges == "sum":
         arcs[2] = _convert_to_sums(arcs, stats, total_weight, xp)
     labeling = schema.labeling(vertex_names, xp)
@@ -203,7 +206,7 @@ def _read(
         except GraphError as error:
             errors.append(error)
     try:
-        extra += [_read_vertices(each, options.labels, options.xp) for each in vertices]
+        extra += [_read_vertices(values, options.labels, options.xp) for values in vertices]
         if not errors:
             rank_stats = _compute_stats(numbers, columns, extra, options)
     except GraphError as error:
@@ -214,7 +217,7 @@ def _read(
         raise choose_partition_error(errors)
     names_by_rank, stats_by_rank, schemas = zip(*(stats for _, stats in gathered), strict=True)
     names = list(map(merge_name_stats, zip(*names_by_rank, strict=True)))
-    by_number = {number: each for stats in stats_by_rank for number, each in stats.items()}
+    by_number = {number: entry for stats in stats_by_rank for number, entry in stats.items()}
     [schema] = [schema for schema in schemas if schema is not None]
     return columns, extra, names, [by_number[number] for number in sorted(by_number)], schema
 
@@ -235,20 +238,24 @@ def _compute_stats(
     """Return what other ranks need to know: the values that `_read` returns, of this rank."""
     names = [
         compute_name_stats(
-            [values[i] for each in columns + extra for values in (each.sources, each.destinations)]
+            [
+                values[i]
+                for edge_columns in columns + extra
+                for values in (edge_columns.sources, edge_columns.destinations)
+            ]
         )
         for i in range(len(options.labels))
     ]
     stats, schema = {}, None
-    for number, each in zip(numbers, columns, strict=True):
-        weights, num_rows = each.weights, len(each.sources[0])
+    for number, edge_columns in zip(numbers, columns, strict=True):
+        weights, num_rows = edge_columns.weights, len(edge_columns.sources[0])
         if weights is None:
             stats[number] = _FrameStats(num_rows, None, 0)
         else:
             total = weight_sums.total_weight(weights)
             stats[number] = _FrameStats(num_rows, weights.dtype, total)
         if number == 0:
-            schema = each.schema
+            schema = edge_columns.schema
     return names, stats, schema
 
 
@@ -256,10 +263,10 @@ def _concatenate_weights(
     columns: list[EdgeColumns], stats: list[_FrameStats], xp: ArrayModule
 ) -> Array | None:
     """Return the weights of all rows of this rank, in the type of all ranks."""
-    types = [each.weight_type for each in stats if each.weight_type is not None]
+    types = [entry.weight_type for entry in stats if entry.weight_type is not None]
     if not types:
         return None
-    arrays: list[Array] = [each.weights for each in columns]
+    arrays: list[Array] = [edge_columns.weights for edge_columns in columns]
     weights = arrays[0] if len(arrays) == 1 else xp.concatenate([xp.empty(0, types[0]), *arrays])
     return xp.ascontiguousarray(weights.astype(np.result_type(*types), copy=False))
 
@@ -270,6 +277,6 @@ def _convert_to_sums(
     """Return weights in the type of their sums; 1 for arcs without weights."""
     if arcs[2] is None:
         return xp.ones(arcs[0].size)
-    kinds = {each.weight_type.kind for each in stats if each.num_rows and each.weight_type}
+    kinds = {entry.weight_type.kind for entry in stats if entry.num_rows and entry.weight_type}
     sum_type = weight_sums.sum_type(total_weight) if kinds == {"i"} else np.float64
     return arcs[2].astype(sum_type, copy=False)

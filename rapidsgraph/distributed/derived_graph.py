@@ -107,11 +107,11 @@ class DerivedGraph(DistributedGraph):
         if not self.weighted:
             self.weight_candidates = parent.weight_candidates
         tasks, infos = derive(parent)
-        self._set_partitions(layout, tasks, [each.nbytes for each in infos])
+        self._set_partitions(layout, tasks, [info.nbytes for info in infos])
         self.bounds = list(infos[0].bounds)
         self.num_vertices = self.bounds[-1]
-        self.num_arcs = sum(each.num_arcs for each in infos)
-        self.num_edges = sum(each.num_edges for each in infos)
+        self.num_arcs = sum(info.num_arcs for info in infos)
+        self.num_edges = sum(info.num_edges for info in infos)
         self.num_rows = self.num_edges if num_rows is None else num_rows
         self.num_loops_dropped = 0
         # Edges that are merged may sum their weights, which does not change the total.
@@ -126,7 +126,7 @@ class DerivedGraph(DistributedGraph):
         origin = self._origin.without_partitions()
         origin._rebuild()
         tasks, infos = self._derive_partitions(origin)
-        self._set_partitions(self.built_layout, tasks, [each.nbytes for each in infos])
+        self._set_partitions(self.built_layout, tasks, [info.nbytes for info in infos])
 
 
 @release_on_error

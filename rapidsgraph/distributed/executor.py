@@ -184,7 +184,7 @@ class LocalExecutor:
 def _resolve(argument: Any) -> Any:
     if isinstance(argument, _LocalTask):
         return argument.result
-    return [_resolve(each) for each in argument] if isinstance(argument, list) else argument
+    return [_resolve(value) for value in argument] if isinstance(argument, list) else argument
 
 
 class DaskExecutor:
@@ -294,8 +294,12 @@ class DaskExecutor:
         self._complete(tasks, fetch=False)
         holders = monitor.ask_scheduler(self.client, "who_has", keys=[task.key for task in tasks])
         indices = {address: index for index, address in enumerate(self.workers)}
-        located = ([indices.get(each) for each in holders.get(task.key, ())] for task in tasks)
-        return [next((index for index in each if index is not None), None) for each in located]
+        return [
+            next(
+                (indices[worker] for worker in holders.get(task.key, ()) if worker in indices), None
+            )
+            for task in tasks
+        ]
 
     def gather(self, tasks: Iterable[Any]) -> list:
         """Return the results of tasks.

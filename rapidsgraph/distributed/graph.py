@@ -180,9 +180,9 @@ class DistributedGraph(DistributedStorage):
         info, *_ = infos
         graph.schema, graph.bounds, graph.num_vertices = info.schema, info.bounds, info.bounds[-1]
         graph.num_rows, graph.total_weight = info.num_rows, info.total_weight
-        graph.num_loops_dropped = sum(each.num_dropped for each in infos)
-        graph.num_arcs = sum(each.num_arcs for each in infos)
-        graph.num_edges = sum(each.num_edges for each in infos)
+        graph.num_loops_dropped = sum(info.num_dropped for info in infos)
+        graph.num_arcs = sum(info.num_arcs for info in infos)
+        graph.num_edges = sum(info.num_edges for info in infos)
         logger.info(
             "built a graph of %d partitions on the %s: %d vertices, %d edges from %d rows",
             graph.num_partitions, graph.device, graph.num_vertices, graph.num_edges, graph.num_rows,
@@ -208,11 +208,11 @@ class DistributedGraph(DistributedStorage):
 
     def _build(self, numbers: list[list[int]], frames: list, extra: list) -> list[BuildInfo]:
         """Build the partitions from tasks of frames; rank r reads the frames ``numbers[r]``."""
-        own_frames = [[frames[number] for number in rank_numbers] for rank_numbers in numbers]
-        own_extra = [extra[rank :: self.num_partitions] for rank in range(self.num_partitions)]
-        arguments = numbers, own_frames, own_extra, self._options
+        frames_by_rank = [[frames[number] for number in rank_numbers] for rank_numbers in numbers]
+        extra_by_rank = [extra[rank :: self.num_partitions] for rank in range(self.num_partitions)]
+        arguments = numbers, frames_by_rank, extra_by_rank, self._options
         tasks, infos = self._run(build, arguments, name="build")
-        self._set_partitions(self.built_layout, tasks, [each.nbytes for each in infos])
+        self._set_partitions(self.built_layout, tasks, [info.nbytes for info in infos])
         return infos
 
     def _set_partitions(self, layout: str, tasks: list, nbytes: list[int]) -> None:
@@ -289,8 +289,8 @@ class DistributedGraph(DistributedStorage):
 
         def gather() -> list:
             rows = [
-                executor.submit(partitioning.get_local_adjacency, each, name="rows")
-                for each in self.built_partitions()
+                executor.submit(partitioning.get_local_adjacency, partition, name="rows")
+                for partition in self.built_partitions()
             ]
             return executor.gather([self.labeling, *rows])
 
@@ -406,9 +406,9 @@ def _assign(locations: list[int | None], num_ranks: int) -> list[list[int]]:
 def _select_columns(edges: Frame, *columns: str | Sequence[str] | None) -> Frame:
     """Return a frame with the columns of the arguments only."""
     names: list = []
-    for each in columns:
-        if each is not None:
-            names += each if isinstance(each, (list, tuple)) else [each]
+    for column in columns:
+        if column is not None:
+            names += column if isinstance(column, (list, tuple)) else [column]
     return edges[list(dict.fromkeys(names))]
 
 

@@ -65,7 +65,7 @@ class HostCommunicator(Communicator):
     def all_to_all(self, arrays: Sequence[Array]) -> list[Array]:
         """Exchange arrays with every rank; see `Communicator.all_to_all`."""
         xp = device.array_module(arrays[0])
-        return [xp.asarray(each) for each in self._exchange(list(map(device.to_host, arrays)))]
+        return [xp.asarray(array) for array in self._exchange(list(map(device.to_host, arrays)))]
 
     def all_gather(self, array: Array) -> Array:
         """Return the concatenation of the arrays of all ranks."""
@@ -193,15 +193,15 @@ def _send(connection: socket.socket, call: int, value: Any) -> None:
     if value is not None:
         arrays: list[pickle.PickleBuffer] = []
         buffers = [pickle.dumps(value, protocol=5, buffer_callback=arrays.append)]
-        buffers += [memoryview(each.raw()) for each in arrays]
-    sizes = [memoryview(each).nbytes for each in buffers]
+        buffers += [memoryview(array.raw()) for array in arrays]
+    sizes = [memoryview(buffer).nbytes for buffer in buffers]
     header = b"".join([_HEADER.pack(call, len(sizes)), *map(_LENGTH.pack, sizes)])
     if sum(sizes) < 2**14:  # one packet
         connection.sendall(b"".join([header, *buffers]))
         return
     connection.sendall(header)
-    for each in buffers:
-        connection.sendall(each)
+    for buffer in buffers:
+        connection.sendall(buffer)
 
 
 def _receive(connection: socket.socket, call: int) -> Any:

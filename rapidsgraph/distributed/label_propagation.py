@@ -45,7 +45,7 @@ def _propagate_labels(
 ) -> tuple:
     """Return the result frame of the partition's vertices; see `finish_frame`."""
     partitions = [by_source] if by_destination is None else [by_source, by_destination]
-    num_arcs = sum(each.num_arcs for each in partitions)
+    num_arcs = sum(partition.num_arcs for partition in partitions)
     num_bytes = ALGORITHM_BYTES["label_propagation"].total(bounds[-1], num_arcs, False)
     check_free_memory(f"labels in a partition of {num_arcs:,} arcs", num_bytes, by_source.xp)
     local, xp = by_source.local_range, by_source.xp
@@ -59,7 +59,7 @@ def _propagate_labels(
         buffer.all_gather(iteration % 2)
         return row.copy()
 
-    adjacencies = [each.adjacency for each in partitions]
+    adjacencies = [partition.adjacency for partition in partitions]
     labels = propagate_labels(adjacencies, parameters, is_merged, exchange)[local]
     frame = create_vertex_frame(by_source, label_columns(by_source.labeling, labels))
     return finish_frame(communicator, frame)

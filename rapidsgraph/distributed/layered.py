@@ -351,7 +351,7 @@ def _create_sweep(
     return sweep
 
 
-def own_vertices(communicator: Communicator, storage: LayeredStorage) -> slice:
+def local_vertices(communicator: Communicator, storage: LayeredStorage) -> slice:
     """Return the vertices of which a rank has the rows: about as many as any other rank."""
     start, stop = (
         storage.num_vertices * rank // communicator.size
@@ -371,17 +371,17 @@ def finish_vertices(
 
     There is no column of predecessors if `predecessors` is empty.
     """
-    labeling, rows = storage.labeling, own_vertices(communicator, storage)
-    own_columns = {
-        name: tuple(each[rows] for each in values) if isinstance(values, tuple) else values[rows]
+    labeling, rows = storage.labeling, local_vertices(communicator, storage)
+    local_columns = {
+        name: tuple(array[rows] for array in values) if isinstance(values, tuple) else values[rows]
         for name, values in columns.items()
     }
     if predecessors.size:
         row_predecessors = predecessors[rows]
         has_predecessor = row_predecessors < NO_VERTEX
-        own_columns |= labeling.name_columns(row_predecessors, has_predecessor, "predecessor")
+        local_columns |= labeling.name_columns(row_predecessors, has_predecessor, "predecessor")
     ids = storage.xp.arange(rows.start, rows.stop, dtype=np.int32)
-    return finish_frame(communicator, labeling.vertex_frame(own_columns, ids), info)
+    return finish_frame(communicator, labeling.vertex_frame(local_columns, ids), info)
 
 
 def _open_stream(

@@ -35,7 +35,7 @@ from ..progress import Report
 from .communicator import Communicator
 from .components import join_forests
 from .executor import release_on_error
-from .layered import choose_limit, finish_vertices, own_vertices
+from .layered import choose_limit, finish_vertices, local_vertices
 from .layered_storage import TITLES, DistributedLayeredStorage, balance_partitions
 from .storage import finish_frame
 
@@ -191,7 +191,7 @@ def _propagate_labels(
     """Return the rows of labels."""
     with _open_tiles(communicator, storage, algorithm, memory_limit) as tiles:
         labels = layered_labels.propagate_labels(tiles, parameters, communicator.all_gather)
-    labeling, rows = storage.labeling, own_vertices(communicator, storage)
+    labeling, rows = storage.labeling, local_vertices(communicator, storage)
     columns = label_columns(labeling, to_vertex_order(storage, labels)[rows])
     ids = storage.xp.arange(rows.start, rows.stop, dtype=np.int32)
     frame = labeling.vertex_frame(columns, ids)

@@ -205,7 +205,9 @@ class ClusterMonitor:
         if silent:
             self._lost_worker = silent[0]
             await self._restart(silent, workers, limit)
-            if len(silent) == len(workers) and not any(workers[each]["nanny"] for each in silent):
+            if len(silent) == len(workers) and not any(
+                workers[address]["nanny"] for address in silent
+            ):
                 self._raise_worker_lost(limit)
         elif workers:
             self._lost_worker = None

@@ -128,7 +128,9 @@ class NcclCommunicator(Communicator):
             # rank ends that has begun it, so all ranks begin together.
             host.barrier()
             self._communicator = nccl.NcclCommunicator(self.size, unique_id, self.rank)
-            self._state = _State(self._communicator, host, [each for each in watched if each])
+            self._state = _State(
+                self._communicator, host, [listener for listener in watched if listener]
+            )
             self._finalizer = weakref.finalize(self, self._state.close)
             threading.Thread(target=_watch, args=(self._state,), daemon=True).start()
             self.all_reduce(cupy.zeros(1))  # connects the ranks
@@ -194,8 +196,8 @@ class NcclCommunicator(Communicator):
         cupy = self._cupy
         if not device.is_on_gpu(arrays[0]):
             return self._host.all_to_all(arrays)
-        sent = [cupy.ascontiguousarray(each) for each in arrays]
-        layouts = self.all_gather_object([(each.shape, each.dtype) for each in sent])
+        sent = [cupy.ascontiguousarray(array) for array in arrays]
+        layouts = self.all_gather_object([(array.shape, array.dtype) for array in sent])
         received = [
             sent[rank] if rank == self.rank else cupy.empty(*layouts[rank][self.rank])
             for rank in range(self.size)

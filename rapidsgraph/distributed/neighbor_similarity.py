@@ -39,7 +39,7 @@ MIN_FETCHED_ARCS = 2**20  # of other ranks' lists that a rank may have, even if 
 def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> Frame:
     """Compare the neighborhoods of pairs; see `rapidsgraph.neighbor_similarity`."""
     graph = as_undirected(graph)
-    columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
+    columns = [graph.endpoint_columns(endpoint).values() for endpoint in ("source", "destination")]
     graph.check_name_collisions(parameters.kind, *columns[0], *columns[1])
     if parameters.pairs is not None:
         pairs = _divide_pairs(graph, parameters.pairs)
@@ -66,7 +66,7 @@ def _divide_pairs(graph: DistributedGraph, pairs: Any) -> list[list[list[Column]
     num_pairs = len(columns[0][0])
     bounds = [num_pairs * rank // size for rank in range(size + 1)]
     return [
-        [[_slice(values, start, stop) for values in each] for each in columns]
+        [[_slice(values, start, stop) for values in endpoint] for endpoint in columns]
         for start, stop in pairwise(bounds)
     ]
 
@@ -143,7 +143,7 @@ def _find_ids(
     """
     xp = labeling.xp
     try:
-        ids, is_known = [labeling.names.ids(each, xp, "pairs") for each in columns], True
+        ids, is_known = [labeling.names.ids(endpoint, xp, "pairs") for endpoint in columns], True
     except GraphError:
         ids, is_known = [], False
     if all(communicator.all_gather_object(is_known)):
@@ -180,7 +180,7 @@ def _count_pairs(
     del pairs, longer, owners
     shorter, longer = xp.concatenate(received).T.copy()
     counts = _count_in_batches(communicator, partition, bounds, degrees, shorter, longer)
-    ends = np.cumsum([len(each) for each in received[:-1]]).tolist()
+    ends = np.cumsum([len(array) for array in received[:-1]]).tolist()
     returned = communicator.all_to_all(xp.split(counts, ends))
     common = xp.empty(sources.size, xp.int32)
     common[order] = xp.concatenate(returned)
@@ -219,7 +219,7 @@ def _count_in_batches(
     num_batches = max(communicator.all_gather_object(last_batch)) + 1
     counts = xp.empty(shorter.size, xp.int32)
     for batch in range(num_batches):
-        start, stop = (limits[min(each, len(limits) - 1)] for each in (batch, batch + 1))
+        start, stop = (limits[min(number, len(limits) - 1)] for number in (batch, batch + 1))
         adjacency = _fetch_lists(communicator, partition, bounds, degrees, fetched[start:stop])
         selected = xp.flatnonzero(batch_by_pair == batch)
         counts[selected] = local.count_pairs(adjacency, shorter[selected], longer[selected])
@@ -240,11 +240,12 @@ def _fetch_lists(
     ).tolist()
     requests = communicator.all_to_all(xp.split(vertices, splits))
     lists = [
-        select_rows(partition.adjacency, each, with_weights=False).neighbors for each in requests
+        select_rows(partition.adjacency, vertices, with_weights=False).neighbors
+        for vertices in requests
     ]
     received = communicator.all_to_all(lists)
     received[rank] = partition.adjacency.neighbors
     sizes = xp.zeros_like(degrees)
-    for each in (vertices, partition.local_range):
-        sizes[each] = degrees[each]
+    for rows in (vertices, partition.local_range):
+        sizes[rows] = degrees[rows]
     return Adjacency(offsets_from_sizes(sizes), xp.concatenate(received), xp.empty(0))

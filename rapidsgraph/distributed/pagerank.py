@@ -218,19 +218,19 @@ def _build_layout(
     out_weights = communicator.all_reduce(out_weights)
     if weighted:
         check_out_weights(out_weights, partition.labeling)
-    own_out_weights = out_weights[partition.local_range]
-    own_rows = pagerank_layout.order_rows(csc, own_out_weights)
-    order = own_rows.order
+    local_out_weights = out_weights[partition.local_range]
+    local_rows = pagerank_layout.order_rows(csc, local_out_weights)
+    order = local_rows.order
     column = cached.size + _invert_orders(communicator.all_gather(order), bounds)
     weights = xp.empty(0, value_type)
     if weighted:  # as fractions of the source's out-weight, which fit any precision
         divisors = xp.where(out_weights > 0, out_weights, 1.0)[csc.neighbors]
         weights = (csc.weights / divisors).astype(value_type)
-        own_out_weights = (own_out_weights > 0).astype(np.float64)
+        local_out_weights = (local_out_weights > 0).astype(np.float64)
     read_column = column.copy()
     read_column[cached] = xp.arange(cached.size, dtype=xp.int32)
     rows = pagerank_layout.build_layout(
-        csc, weights, own_out_weights, value_type, own_rows, column[partition.start + order],
+        csc, weights, local_out_weights, value_type, local_rows, column[partition.start + order],
         read_column, cached.size + bounds[-1], num_cached=cached.size,
     )  # fmt: skip
     return RankLayout(rows, column[cached].astype(xp.int64))

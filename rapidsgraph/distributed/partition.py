@@ -148,7 +148,7 @@ def _count_bytes(value: Any, counted: set[int]) -> int:
     if not isinstance(value, (dict, list, tuple)):
         value = getattr(value, "__dict__", ())
     children = list(value.values() if isinstance(value, dict) else value)
-    return sum(_count_bytes(each, counted) for each in children)
+    return sum(_count_bytes(child, counted) for child in children)
 
 
 # Ranges of vertices
@@ -377,11 +377,11 @@ def join_rows(rows: list[Adjacency]) -> Adjacency:
     """Return the adjacency of the whole graph from those of consecutive ranges."""
     xp = device.array_module(rows[0].neighbors)
     num_arcs, offsets = 0, [xp.zeros(1, xp.int64)]
-    for each in rows:
-        offsets.append(each.offsets[1:] + num_arcs)
-        num_arcs += each.neighbors.size
+    for adjacency in rows:
+        offsets.append(adjacency.offsets[1:] + num_arcs)
+        num_arcs += adjacency.neighbors.size
     return Adjacency(
         xp.concatenate(offsets),
-        xp.concatenate([each.neighbors for each in rows]),
-        xp.concatenate([each.weights for each in rows]),
+        xp.concatenate([adjacency.neighbors for adjacency in rows]),
+        xp.concatenate([adjacency.weights for adjacency in rows]),
     )

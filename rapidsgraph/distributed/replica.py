@@ -49,7 +49,7 @@ def replicate(
     if communicator.size == 1:
         return csr, csc
     xp, layouts = csr.xp, [csr] if csc is None else [csr, csc]
-    arc_bytes = sum(each.adjacency.nbytes // max(1, each.num_arcs) + 1 for each in layouts)
+    arc_bytes = sum(layout.adjacency.nbytes // max(1, layout.num_arcs) + 1 for layout in layouts)
     rank_sizes = csr.num_arcs, arc_bytes, device.free_memory(xp)
     arcs, bytes_per_arc, free = zip(*communicator.all_gather_object(rank_sizes), strict=True)
     # Ranks on a CPU are taken to share a machine.
@@ -57,8 +57,8 @@ def replicate(
     if num_arcs > max_arcs or num_arcs * max(bytes_per_arc) * num_copies > min(free) // 4:
         return None
     replicas = [
-        each.cached_on_all(communicator, REPLICA, partial(join_partitions, communicator, each))
-        for each in layouts
+        layout.cached_on_all(communicator, REPLICA, partial(join_partitions, communicator, layout))
+        for layout in layouts
     ]
     return replicas[0], replicas[1] if len(replicas) > 1 else None
 

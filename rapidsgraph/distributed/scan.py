@@ -53,7 +53,7 @@ from .storage import finish_frame
 def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
     """Compute the similarity of every edge; see `rapidsgraph.structural_similarity`."""
     graph = as_undirected(graph)
-    columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
+    columns = [graph.endpoint_columns(endpoint).values() for endpoint in ("source", "destination")]
     graph.check_name_collisions("similarity", *columns[0], *columns[1])
     frame, _ = graph.run_for_frame(
         _compute_similarities, graph.simple_partitions(), tuple(graph.bounds),
@@ -246,7 +246,7 @@ def _count_in_ring(
             pair_degrees[vertices] = upper_degrees[vertices]
         ascending = 1 if rank < other else -1
         lists = [(upper.neighbors, triangles), visitor][::ascending]
-        neighbors, counts = (xp.concatenate(each) for each in zip(*lists, strict=True))
+        neighbors, counts = (xp.concatenate(arrays) for arrays in zip(*lists, strict=True))
         pair = Adjacency(offsets_from_sizes(pair_degrees), neighbors, xp.empty(0))
         count_triangles(arcs, degrees, pair, counts)
         middle = lists[0][1].size

@@ -58,13 +58,13 @@ def attach(address: Any, shape: Shape, dtype: Any) -> np.ndarray | None:
     """Return the array at an address from `allocate`, or None if it cannot be shared."""
     process, file, token = address
     with suppress(OSError):
-        own_file = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
         try:
             # The token tells the file from another one that took its descriptor.
-            if os.pread(own_file, len(token), _num_bytes(shape, dtype)) == token:
-                return _map_file(own_file, shape, dtype)
+            if os.pread(descriptor, len(token), _num_bytes(shape, dtype)) == token:
+                return _map_file(descriptor, shape, dtype)
         finally:
-            os.close(own_file)
+            os.close(descriptor)
     return None
 
 

@@ -50,10 +50,10 @@ def shortest_path(graph: GraphLike, parameters: PathParameters) -> Frame:
     )  # fmt: skip
     # The transpose would take longer than one search without it.
     csc = graph.partitions("csc") if graph.has_layout("csc") else None
-    endpoints = (compute_if_dask(each) for each in (parameters.source, parameters.target))
+    endpoints = (compute_if_dask(vertices) for vertices in (parameters.source, parameters.target))
     frame, _ = graph.run_for_frame(
         _find_paths_on_rank, graph.partitions("csr"), csc, tuple(graph.bounds),
-        *([each] * graph.num_partitions for each in endpoints), search, name="path",
+        *([vertices] * graph.num_partitions for vertices in endpoints), search, name="path",
     )  # fmt: skip
     return frame
 

@@ -66,14 +66,15 @@ def join_group(name: str, rank: int, secret: bytes, *members: WorkerResource) ->
     from distributed import secede
 
     secede()  # several ranks may be on a worker with one thread
-    listeners, ranks = members[rank].resource, [each.description for each in members]
+    listeners, ranks = members[rank].resource, [member.description for member in members]
     if listeners is None:
         raise RankLostError("the communicator was on a worker that is lost")
     connections = [
-        connect(listener, rank, [each["addresses"][number] for each in ranks], secret)
+        connect(listener, rank, [description["addresses"][number] for description in ranks], secret)
         for number, listener in enumerate(listeners)
     ]
-    host, gpus = HostCommunicator(rank, connections[0]), [each["gpu"] for each in ranks]
+    host = HostCommunicator(rank, connections[0])
+    gpus = [description["gpu"] for description in ranks]
     communicator: Communicator = host
     if None not in gpus and len(set(gpus)) == len(gpus):
         communicator = nccl.NcclCommunicator(host, connections[1], gpus)
@@ -117,9 +118,9 @@ def run_rank(
             worker.log_event(topic, (call_id, "progress", step, text))
 
     secede()
-    own_report = report if is_reporting and rank == 0 else ignore_report
+    rank_report = report if is_reporting and rank == 0 else ignore_report
     with throttle_event_loop(worker), shorten_switch_interval(), communicator.serve(number):
-        result, info = run_on_worker(function, communicator, own_report, *arguments)
+        result, info = run_on_worker(function, communicator, rank_report, *arguments)
         if on_gpu:
             device.synchronize(device.import_cupy())
     if unsent is not None:

@@ -71,7 +71,7 @@ class DistributedStorage(ABC):
         report: Report | None = None,
     ) -> tuple[list, list]:
         by_rank = [
-            [each[rank] if isinstance(each, list) else each for each in arguments]
+            [argument[rank] if isinstance(argument, list) else argument for argument in arguments]
             for rank in range(self.num_partitions)
         ]
         return self.executor.run_spmd(

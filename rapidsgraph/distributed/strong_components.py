@@ -124,13 +124,13 @@ def find_strong_roots(
     roots[members] = members[:1]
     while True:
         active = _trim(communicator, active[roots[active] == NO_VERTEX], csr, csc, roots)
-        csr, csc = (_select_active(each, active, roots) for each in (csr, csc))
+        csr, csc = (_select_active(partition, active, roots) for partition in (csr, csc))
         num_arcs = sum(communicator.all_gather_object(csr.num_arcs))
         if num_arcs <= max_arcs or not num_arcs:
             _search_whole_graph(communicator, csr, roots)
             return roots
-        members, own_roots = _color(communicator, report, csr, csc, bounds, active, roots)
-        roots[members] = own_roots
+        members, new_roots = _color(communicator, report, csr, csc, bounds, active, roots)
+        roots[members] = new_roots
 
 
 def _select_active(partition: Partition, active: Array, roots: Array) -> Partition:
@@ -171,9 +171,9 @@ def _search_whole_graph(communicator: Communicator, csr: Partition, roots: Array
     """Set the roots of all active vertices; each rank gets all arcs between these."""
     whole = join_partitions(communicator, csr)
     csc = None if csr.xp is np else transpose(whole.adjacency)
-    own_roots = local.find_strong_roots(WholeGraph(whole, csc))
+    new_roots = local.find_strong_roots(WholeGraph(whole, csc))
     is_active = roots == NO_VERTEX
-    roots[is_active] = own_roots[is_active]
+    roots[is_active] = new_roots[is_active]
 
 
 def _find_pivot_component(

@@ -347,13 +347,13 @@ class Traversal:
         # Only zero-weight edges lead to the remaining vertices. These are few: every rank computes
         # the predecessors of all of them.
         remaining = (local_predecessors == NO_VERTEX) & (distances[local] < math.inf)
-        is_own_source = (ids >= csr.start) & (ids < csr.stop)
-        remaining[ids[is_own_source] - csr.start] = False
+        is_local_source = (ids >= csr.start) & (ids < csr.stop)
+        remaining[ids[is_local_source] - csr.start] = False
         if not any(communicator.all_gather_object(device.count_nonzero(remaining))):
             return local_predecessors
         all_remaining = communicator.all_gather(remaining)
         arcs = zero_weight_edges(csr.adjacency, distances, all_remaining, xp).csr
-        coo = [communicator.all_gather(each) for each in (row_indices(arcs), arcs.neighbors)]
+        coo = [communicator.all_gather(array) for array in (row_indices(arcs), arcs.neighbors)]
         subgraph = ArcSubgraph(xp, from_coo([*coo, None], csr.num_vertices, "keep"))
         starts = xp.flatnonzero(~all_remaining & (distances < math.inf)).astype(xp.int32)
         along_zeros = run_bfs(subgraph, starts, bottom_up=False).predecessors

@@ -72,13 +72,13 @@ def compute_name_stats(columns: Sequence[Column]) -> NameStats:
 
 def merge_name_stats(stats: Sequence[NameStats]) -> NameStats:
     """Return the statistics of all rows."""
-    filled = [each for each in stats if each.types - {""}]
+    filled = [entry for entry in stats if entry.types - {""}]
     return NameStats(
-        sum(each.num_names for each in stats),
-        frozenset().union(*(each.types for each in stats)),
-        frozenset().union(*(each.declared_types for each in stats)),
-        min((each.min_name for each in filled), default=0),
-        max((each.max_name for each in filled), default=-1),
+        sum(entry.num_names for entry in stats),
+        frozenset().union(*(entry.types for entry in stats)),
+        frozenset().union(*(entry.declared_types for entry in stats)),
+        min((entry.min_name for entry in filled), default=0),
+        max((entry.max_name for entry in filled), default=-1),
     )
 
 
@@ -121,11 +121,11 @@ def number_vertices(
     pairs: list[Array] = []
     ids: Any = None
     dtype = None
-    for column, (label, own_stats) in enumerate(zip(labels, stats, strict=True)):
-        values = [each.sources[column] for each in columns]
-        values += [each.destinations[column] for each in columns]
+    for column, (label, column_stats) in enumerate(zip(labels, stats, strict=True)):
+        values = [edge_columns.sources[column] for edge_columns in columns]
+        values += [edge_columns.destinations[column] for edge_columns in columns]
         names, dtype, count, positions = _name_column(
-            communicator, values, own_stats, label, vertices, xp
+            communicator, values, column_stats, label, vertices, xp
         )
         distinct.append(xp.arange(count, dtype=dtype) if names is None and labels[1:] else names)
         if ids is None:

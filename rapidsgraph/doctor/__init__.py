@@ -205,7 +205,7 @@ def _library(name: str) -> Report:
 
 def _cuda_packages() -> dict[str, int]:
     """Return {package: CUDA major version} of CuPy and RAPIDS as pip installed them."""
-    names = sorted((each.name or "").lower() for each in metadata.distributions())
+    names = sorted((distribution.name or "").lower() for distribution in metadata.distributions())
     suffixes = {name: CUDA_SUFFIX.search(name) for name in names}
     return {
         name: int(suffix[1])

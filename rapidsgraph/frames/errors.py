@@ -219,7 +219,7 @@ def invalid_type_error(
     value = value.item() if isinstance(value, np.generic) else value
     kind = inferred
     if inferred.startswith("mixed"):
-        kinds = {type(each).__name__ for each in series.iloc[:MAX_CHECKED_TYPES]} | {
+        kinds = {type(element).__name__ for element in series.iloc[:MAX_CHECKED_TYPES]} | {
             type(value).__name__
         }
         kind = " and ".join(sorted(kinds))

@@ -72,7 +72,7 @@ def _numeric_columns(frame: Frame, library: str) -> list[Any]:
         from pyarrow import types
 
         is_number = (types.is_integer, types.is_floating)
-        return [each.name for each in frame.schema if any(test(each.type) for test in is_number)]
+        return [field.name for field in frame.schema if any(test(field.type) for test in is_number)]
     if isinstance(frame, Mapping):
         columns = [(name, getattr(values, "dtype", None)) for name, values in frame.items()]
     else:

@@ -64,7 +64,7 @@ def tabulate_vertex_values(
     The parameters and errors are those of `read_vertex_values`.
     """
     values = frames.compute_if_dask(values)
-    if isinstance(values, Mapping) and not any(_is_column(each) for each in values.values()):
+    if isinstance(values, Mapping) and not any(_is_column(element) for element in values.values()):
         values = _tabulate_values(values, labeling.names.labels, parameter)
     elif _is_series(values):
         values = _tabulate_series(values, labeling.names.labels, parameter)
@@ -148,14 +148,16 @@ def _empty_error(parameter: str) -> GraphError:
 
 
 def _is_series(values: Any) -> bool:
-    is_own = frames.library_name(values) in ("pandas", "cudf")
-    return is_own and hasattr(values, "to_frame") and hasattr(values, "index")
+    is_pandas_like = frames.library_name(values) in ("pandas", "cudf")
+    return is_pandas_like and hasattr(values, "to_frame") and hasattr(values, "index")
 
 
 def _is_indexed_frame(values: Any, labels: Sequence[str]) -> bool:
     """Return whether the index of a pandas or cuDF frame has the name columns."""
-    is_own = frames.library_name(values) in ("pandas", "cudf") and hasattr(values, "columns")
-    return is_own and list(values.index.names) == list(labels)
+    is_pandas_like = frames.library_name(values) in ("pandas", "cudf") and hasattr(
+        values, "columns"
+    )
+    return is_pandas_like and list(values.index.names) == list(labels)
 
 
 def _is_column(values: Any) -> bool:

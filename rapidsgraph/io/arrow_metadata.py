@@ -97,8 +97,10 @@ def _num_buffers(dtype: Any) -> int:
         return 0
     if types.is_dictionary(dtype):
         return 2
-    own = dtype.num_buffers - (1 if types.is_union(dtype) else 0)
-    return own + sum(_num_buffers(dtype.field(index).type) for index in range(dtype.num_fields))
+    num_buffers = dtype.num_buffers - (1 if types.is_union(dtype) else 0)
+    return num_buffers + sum(
+        _num_buffers(dtype.field(index).type) for index in range(dtype.num_fields)
+    )
 
 
 def _message_starts(data: memoryview) -> Iterator[int]:

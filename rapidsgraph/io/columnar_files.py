@@ -71,7 +71,7 @@ class Parquet:
     def __init__(self, files: InputFiles) -> None:
         import pyarrow.dataset
 
-        self.files, self.paths = files, [str(each.path) for each in files.files]
+        self.files, self.paths = files, [str(file.path) for file in files.files]
         with file_errors(files.files[0]):  # of which PyArrow reads the schema
             self.dataset = pyarrow.dataset.dataset(self.paths, format="parquet")
         if len(self.paths) > 1:
@@ -92,7 +92,7 @@ class Parquet:
 
     def locate_row(self, row: int) -> tuple[Name, int]:
         """Return the name of the file that has a row, and the row's number there."""
-        counts = (each.count_rows() for each in self.dataset.get_fragments())
+        counts = (fragment.count_rows() for fragment in self.dataset.get_fragments())
         return self.files.locate_row(counts, row)
 
     @property
@@ -135,7 +135,7 @@ class Parquet:
         lows: list[Any] = []
         highs: list[Any] = []
         id_type = id_type_of(self.schema, source, destination)
-        for path, name in ((each.path, each.name) for each in self.files.files):
+        for path, name in ((file.path, file.name) for file in self.files.files):
             metadata = pyarrow.parquet.read_metadata(path)
             num_rows += metadata.num_rows
             for index in range(metadata.num_columns if id_type == "integer" else 0):
@@ -172,7 +172,7 @@ class Arrow:
 
     def __init__(self, files: InputFiles) -> None:
         self.files = files
-        self._readers = [ArrowReader(each) for each in files.files]
+        self._readers = [ArrowReader(file) for file in files.files]
         self.schema: Any = None
         for reader in self._readers:
             self.schema = merge_schemas(
@@ -186,7 +186,7 @@ class Arrow:
 
     def batch_sizes(self, columns: Sequence[str]) -> list[BatchSize]:
         """Return the sizes of all batches without decompressing them."""
-        return [each for reader in self._readers for each in reader.batch_sizes(columns)]
+        return [size for reader in self._readers for size in reader.batch_sizes(columns)]
 
     def read(self, groups: Iterable[Sequence[str]], numbers: Sequence[str]) -> Any:
         """Read columns of names and of numbers into an Arrow table.
@@ -340,8 +340,8 @@ def merge_schemas(common: Any, schema: Any, name: Name, first_name: Name) -> Any
             path=name,
         )
     schemas = [
-        pa.schema([(field.name, _plain_type(field.type)) for field in each])
-        for each in (common, schema)
+        pa.schema([(field.name, _plain_type(field.type)) for field in fields])
+        for fields in (common, schema)
     ]
     try:
         return pa.unify_schemas(schemas, promote_options="permissive")

@@ -77,7 +77,7 @@ def format_of(name: str | os.PathLike[str]) -> Format:
     ending, compression = split_endings(name)
     file_format = FORMATS.get(ending)
     if file_format is None:
-        text = [each for each in FORMATS if FORMATS[each] in TEXT_FORMATS]
+        text = [name for name in FORMATS if FORMATS[name] in TEXT_FORMATS]
         raise GraphError(
             f"{name}: the ending {ending!r} is not known; try {' '.join(FORMATS)}, and "
             f"{' '.join(COMPRESSIONS)} after {' '.join(text)}",

@@ -183,23 +183,23 @@ def _is_stream(path: Path) -> bool:
 def _find_files(path: Path, format: Format | None) -> InputFiles:
     """Return the files of a local file, folder or glob."""
     if _is_glob(path):
-        paths = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]
-        paths = [each for each in paths if each.is_file()]
+        paths = [Path(file) for file in sorted(glob.glob(str(path), recursive=True))]
+        paths = [file for file in paths if file.is_file()]
         if not paths:
             raise GraphError(f"{path}: no file matches", path=path)
-        return _same_format(path, [(each, each) for each in paths], format, None)
+        return _same_format(path, [(file, file) for file in paths], format, None)
     if not path.exists():
         _explain_broken_url(path)
     if not stat.S_ISDIR(os.stat(path).st_mode):  # a missing file is reported before its ending
         return _same_format(path, [(path, path)], format, path)
-    files = [os.fspath(each) for each in path.rglob("*") if each.is_file()]
+    files = [os.fspath(file) for file in path.rglob("*") if file.is_file()]
 
     def read_start(file: str) -> bytes:
         with open(file, "rb") as content:
             return content.read(START_BYTES)
 
     selected = _select_files(path, os.fspath(path), files, format, read_start)
-    return _same_format(path, [(Path(each), Path(each)) for each in selected], format, path)
+    return _same_format(path, [(Path(file), Path(file)) for file in selected], format, path)
 
 
 def _select_files(
@@ -262,13 +262,13 @@ def _same_format(
 ) -> InputFiles:
     """Return files of one format; raise GraphError that names a file of another format."""
     formats = [format or format_of(file_name) for _, file_name in paths]
-    for (_, file_name), each in zip(paths, formats, strict=True):
-        if each != formats[0]:
+    for (_, file_name), other in zip(paths, formats, strict=True):
+        if other != formats[0]:
             raise GraphError(
-                f"{file_name}: it is {each}, and {paths[0][1]} is {formats[0]}; all files of an "
+                f"{file_name}: it is {other}, and {paths[0][1]} is {formats[0]}; all files of an "
                 "input must have one format; select them by a glob, such as 'folder/*.csv'",
                 path=file_name,
-                value=each,
+                value=other,
                 hint="select files by a glob",
             )
     if formats[0] == "mtx" and len(paths) > 1:

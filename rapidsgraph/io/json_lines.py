@@ -65,7 +65,7 @@ class JsonLines(Text):
         return False
 
     def _join(self, texts: Sequence[Self]) -> None:
-        self.names = list(dict.fromkeys(name for each in texts for name in each.names))
+        self.names = list(dict.fromkeys(name for text in texts for name in text.names))
         self.has_rows, self._all_header_lines = True, [0] * len(texts)
 
     def _objects(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -88,7 +88,7 @@ class JsonLines(Text):
         """Yield (line number, fields) of each object, with empty text for missing values."""
         for number, _, values in self._objects():
             fields = (values.get(name) for name in self.names)
-            yield number, [each if isinstance(each, str) else _to_text(each) for each in fields]
+            yield number, [value if isinstance(value, str) else _to_text(value) for value in fields]
 
     def _read_table(self, types: Mapping[str, Any]) -> Any:
         import pyarrow as pa

@@ -214,7 +214,7 @@ def warn_about_candidates(name: str, candidates: list[str]) -> None:
 def _check_delimiter(column_names: Sequence[str], path: str | Path) -> None:
     """Raise GraphError for one column whose name looks like several."""
     name = column_names[0] if len(column_names) == 1 else ""
-    delimiter = next((each for each in (";", "\t", "|") if each in name), None)
+    delimiter = next((character for character in (";", "\t", "|") if character in name), None)
     if delimiter is not None:
         hint = f"read it by pandas.read_csv(path, sep={delimiter!r}) and pass the frame"
         raise GraphError(

@@ -76,7 +76,7 @@ class Text:
     def __init__(self, files: InputFiles, positional: Sequence[str]) -> None:
         self.files, self.kind = files, files.format
         if len(files.files) > 1:
-            self._texts = [self._open_file(each, positional) for each in files.files]
+            self._texts = [self._open_file(file, positional) for file in files.files]
             self._join(self._texts)
         else:
             self._read_header(positional)
@@ -106,18 +106,18 @@ class Text:
 
     def _join(self, texts: Sequence[Self]) -> None:
         """Read several opened files as one text."""
-        first = next((each for each in texts if each.has_rows), texts[0])
-        for each in texts:
-            if each.has_rows and each.names != first.names:
+        first = next((text for text in texts if text.has_rows), texts[0])
+        for text in texts:
+            if text.has_rows and text.names != first.names:
                 raise GraphError(
-                    f"{each.files}: its columns are {', '.join(each.names)}, and those of "
+                    f"{text.files}: its columns are {', '.join(text.names)}, and those of "
                     f"{first.files} are {', '.join(first.names)}; all files of an input must have "
                     "the same columns in the same order",
-                    path=each.files.name,
+                    path=text.files.name,
                 )
-        self.names, self.has_rows = first.names, any(each.has_rows for each in texts)
+        self.names, self.has_rows = first.names, any(text.has_rows for text in texts)
         self.header_rows, self._header_lines = texts[0].header_rows, texts[0]._header_lines
-        self._all_header_lines = [each._header_lines for each in texts]
+        self._all_header_lines = [text._header_lines for text in texts]
 
     def _open(self) -> IO[bytes]:
         files = self.files.files
@@ -134,7 +134,7 @@ class Text:
 
     def locate_row(self, row: int) -> tuple[Name, int]:
         """Return the name of the file that has a row, and the row's number there."""
-        return self.files.locate_row((each._count_rows() for each in self._texts), row)
+        return self.files.locate_row((text._count_rows() for text in self._texts), row)
 
     def _count_rows(self) -> int:
         """Return the number of edges, row by row as `rows` does."""

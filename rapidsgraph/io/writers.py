@@ -389,13 +389,14 @@ def _write_matrix(table: Any, file: Any, path: Name, format: Format) -> None:
         )
     bounds = [pc.min_max(column).as_py() for column in columns]
     has_nulls = any(column.null_count for column in columns)
-    if len(table) and (has_nulls or min(each["min"] for each in bounds) < 1):
+    if len(table) and (has_nulls or min(limits["min"] for limits in bounds) < 1):
         raise GraphError(
             f"{path}: a Matrix Market file holds ids >= 1, and some are 0, negative or missing; "
             "add 1 to all ids if they start at 0, or write .csv or .parquet",
             path=path,
         )
-    size, field = max((each["max"] for each in bounds), default=0) if len(table) else 0, "pattern"
+    size = max((limits["max"] for limits in bounds), default=0) if len(table) else 0
+    field = "pattern"
     if "weight" in table.column_names:
         columns.append(table["weight"])
         field = "integer" if pa.types.is_integer(table["weight"].type) else "real"

@@ -298,9 +298,9 @@ def _count(
             row = start + add_at(next_row, np.uint64(0), np.int64(ROWS_PER_FETCH))
             if row >= stop:
                 break
-            for each in range(row, minimum(row + ROWS_PER_FETCH, stop)):
+            for source in range(row, minimum(row + ROWS_PER_FETCH, stop)):
                 _count_row(
-                    each, has_flags, offsets, upper_stops, neighbors, list_starts, list_stops,
+                    source, has_flags, offsets, upper_stops, neighbors, list_starts, list_stops,
                     lists, bits, flags, counters, counts,
                 )  # fmt: skip
         for vertex in range(len(counters)):

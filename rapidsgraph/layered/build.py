@@ -147,8 +147,8 @@ def split_by_direction(
     )  # fmt: skip
     num_backward = (xp.diff(csr.offsets) - num_forward).astype(xp.int32)
     offsets = [offsets_from_sizes(n[layers.order]) for n in (num_forward, num_backward)]
-    starts = [each[:-1][layers.positions] for each in offsets]  # by vertex id
-    neighbors = [xp.empty(int(each[-1]), xp.int32) for each in offsets]
+    starts = [section_offsets[:-1][layers.positions] for section_offsets in offsets]  # by vertex id
+    neighbors = [xp.empty(int(section_offsets[-1]), xp.int32) for section_offsets in offsets]
     dtype = weight_dtype or np.float64
     weights = [xp.empty(n.size if weight_dtype is not None else 0, dtype) for n in neighbors]
     device.launch(
@@ -251,7 +251,7 @@ def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
     arrays = [xp.concatenate([e, *c]) for e, c in zip(empty, chunks, strict=True)]
     if layer is None:  # sorted by source; in one layer, forward edges come first
         order = xp.argsort(arrays[0], kind="stable")
-        arrays = [each[order] if each.size else each for each in arrays]
+        arrays = [array[order] if array.size else array for array in arrays]
     sources, destinations, weights, forward = arrays
     weight = {"weight": weights} if storage.weighted else {}
     return storage.labeling.edge_frame(

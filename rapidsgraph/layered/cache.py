@@ -146,7 +146,7 @@ def _known_origin(path: Input, options: dict[str, Any]) -> dict[str, Any]:
     vertices = options["vertices"]
     if vertices is not None and not isinstance(vertices, (str, Path)):
         return {}
-    are_files = all(is_local(each) for each in (path, vertices) if each is not None)
+    are_files = all(is_local(file) for file in (path, vertices) if file is not None)
     return origin_of(path, options) if are_files else {}
 
 
@@ -222,7 +222,7 @@ def _file_versions(path: Input) -> list[dict[str, Any]]:
             check_regular_file(path)  # opening a FIFO would wait for its writer
     with open_input(path) as files, read_errors(files.name):
         assert files.local_path is not None
-        return [_file_version(each.path, files.local_path) for each in files.files]
+        return [_file_version(file.path, files.local_path) for file in files.files]
 
 
 def _file_version(path: Path, parent: Path) -> dict[str, Any]:

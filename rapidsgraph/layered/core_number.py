@@ -49,18 +49,18 @@ def find_core_numbers(
     if exchange is None and len(tiles) == 1:
         return in_memory.find_core_numbers(tiles.load_simple(0))
     cores = xp.minimum(tiles.degrees, NO_VERTEX).astype(xp.int32)
-    is_active, is_own = cores > 0, xp.zeros(cores.size, bool)
-    is_own[tiles.own_positions] = True
-    degrees = tiles.degrees * is_own
+    is_active, is_local = cores > 0, xp.zeros(cores.size, bool)
+    is_local[tiles.local_range] = True
+    degrees = tiles.degrees * is_local
     while device.count_nonzero(is_active):
         is_marked, start = xp.zeros_like(is_active), 0  # of other ranks
-        is_active &= is_own
+        is_active &= is_local
         while device.count_nonzero(is_active):
             is_loaded, start = select_rows(degrees, is_active, start, tiles.max_neighbors)
-            is_loaded &= is_own
+            is_loaded &= is_local
             _lower_bounds(tiles.load_rows(is_loaded), is_loaded, cores, is_active)
-            is_marked |= is_active & ~is_own
-            is_active &= is_own
+            is_marked |= is_active & ~is_local
+            is_active &= is_local
         if exchange is None:
             break
         cores, is_active = exchange(cores, is_marked)

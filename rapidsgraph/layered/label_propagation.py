@@ -39,13 +39,13 @@ def propagate_labels(
             order = LabelOrder(seed, iteration)
             labels = order.apply(labels)
         new_labels = labels.copy()
-        for tile in tiles.own:
-            if rows is None or len(tiles.own) > 1:
+        for tile in tiles.local_tiles:
+            if rows is None or len(tiles.local_tiles) > 1:
                 rows = None  # frees the last tile before the next one is loaded
                 rows = LabelRows(tiles.load(tile), *tiles.bounds[tile : tile + 2])
             rows.propagate(labels, new_labels)
         if exchange is not None:
-            new_labels = exchange(new_labels[tiles.own_positions])
+            new_labels = exchange(new_labels[tiles.local_range])
         if seed is not None:
             labels = order.invert(new_labels)
             continue

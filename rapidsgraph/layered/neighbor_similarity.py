@@ -109,7 +109,7 @@ def count_edges(
     with open_tiles(storage, algorithm, title, memory_limit, result_bytes, rank, size) as tiles:
         degrees = xp.zeros(storage.num_vertices, np.int64)
         parts = (empty, empty, empty), *_count_edges(tiles, degrees)
-    columns = [list(each) for each in zip(*parts, strict=True)]
+    columns = [list(arrays) for arrays in zip(*parts, strict=True)]
     del parts
     # Arrays of parts are freed one by one.
     sources, destinations, common = (xp.concatenate(columns.pop(0)) for _ in range(3))
@@ -133,7 +133,7 @@ def _count_edges(tiles: Tiles, degrees: Array) -> Iterator[tuple[Array, Array, A
     Fill in the degrees.
     """
     xp, bounds, other = tiles.storage.xp, tiles.bounds, None
-    for index in tiles.own:
+    for index in tiles.local_tiles:
         tile, other = other, None  # the last one that was loaded, if it is the next one
         if tile is None or tile[0] != index:
             tile = None

@@ -331,5 +331,5 @@ def _copy_text(values: pyarrow.Array) -> pyarrow.Array:
 
     if pyarrow.types.is_integer(values.type):  # copied by the caller
         return values
-    buffers = [each and pyarrow.py_buffer(bytearray(each)) for each in values.buffers()]
+    buffers = [buffer and pyarrow.py_buffer(bytearray(buffer)) for buffer in values.buffers()]
     return pyarrow.Array.from_buffers(values.type, len(values), buffers, offset=values.offset)

@@ -242,7 +242,7 @@ def check_table(
     if forward + backward != manifest["edges"]:
         raise invalid(path, "the sum of edges", forward + backward, manifest["edges"], REBUILD)
     # Edges of unreached vertices are backward edges of no layer.
-    layer_forward, layer_backward = (int(each.sum()) for each in layer_edges)
+    layer_forward, layer_backward = (int(counts.sum()) for counts in layer_edges)
     is_complete = manifest["reached"] == vertices
     if (
         layer_forward != forward

@@ -85,10 +85,10 @@ def check_destination(folder: str | Path) -> None:
     if not os.access(final, os.R_OK | os.W_OK | os.X_OK):
         raise GraphError(f"{folder}: there is no permission to replace it", path=folder)
     with read_errors(folder):
-        names = sorted(each.name for each in final.iterdir())
+        names = sorted(file.name for file in final.iterdir())
         others = [name for name in names if name not in STORE_FILES or not (final / name).is_file()]
-        own = set(names).difference(others)
-        is_store = not names or any(is_store_file(final / name) for name in own)
+        store_files = set(names).difference(others)
+        is_store = not names or any(is_store_file(final / name) for name in store_files)
     if others or not is_store:
         what = f"{others[0]}, which is not part of one" if others else "other files"
         raise GraphError(
@@ -110,8 +110,8 @@ def check_separate(folder: str | Path, source: InputFiles) -> None:
         Files of edges.
     """
     final = Path(os.path.realpath(check_path(folder)))
-    paths = [source.local_path] if source.local_path else [each.path for each in source.files]
-    for path in (Path(os.path.realpath(each)) for each in paths):
+    paths = [source.local_path] if source.local_path else [file.path for file in source.files]
+    for path in map(Path, map(os.path.realpath, paths)):
         if final == path or final in path.parents or path in final.parents:
             raise GraphError(
                 f"{folder}: the edges are read from {source}, which is the same folder, inside it "

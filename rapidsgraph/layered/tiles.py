@@ -91,7 +91,7 @@ class Tiles:
         Number of arcs from and to each position, of an undirected list from it.
     bounds : list of int
         The positions of tile t are bounds[t] to bounds[t + 1].
-    own : range
+    local_tiles : range
         The tiles of this rank, which are all tiles of a single one.
     max_neighbors : int
         Number of neighbors that fit into memory; at least the longest list.
@@ -101,7 +101,7 @@ class Tiles:
 
     def __init__(self, storage: LayeredStorage, stream: PartitionStream) -> None:
         self.storage, self.stream = storage, stream
-        self.bounds, self.own, self.max_neighbors, self.passes = [0], range(0), 0, 0
+        self.bounds, self.local_tiles, self.max_neighbors, self.passes = [0], range(0), 0, 0
         xp, num_vertices = storage.xp, storage.num_vertices
         self._counts = [xp.zeros(num_vertices, xp.int64) for _ in range(1 + storage.directed)]
         for start, stop, origin, words in self._sweep(np.arange(len(storage.table))):
@@ -119,9 +119,9 @@ class Tiles:
         return len(self.bounds) - 1
 
     @property
-    def own_positions(self) -> slice:
+    def local_range(self) -> slice:
         """The positions of this rank; those of all ranks follow one another."""
-        return slice(self.bounds[self.own.start], self.bounds[self.own.stop])
+        return slice(self.bounds[self.local_tiles.start], self.bounds[self.local_tiles.stop])
 
     def split(self, rank: int, size: int) -> None:
         """Set bounds so that no tile with several vertices has more than `max_neighbors`.
@@ -130,7 +130,7 @@ class Tiles:
         """
         xp, num_vertices = self.storage.xp, self.storage.num_vertices
         totals = offsets_from_sizes(self.degrees)
-        shares = [int(totals[-1]) * each // size for each in range(1, size)]
+        shares = [int(totals[-1]) * number // size for number in range(1, size)]
         limits = [0, *(int(xp.searchsorted(totals[1:], share)) for share in shares), num_vertices]
         bounds, starts = [0], [0]
         for limit in limits[1:]:
@@ -139,7 +139,7 @@ class Tiles:
                 stop = int(xp.searchsorted(totals, target, side="right")) - 1
                 bounds.append(min(max(stop, bounds[-1] + 1), limit))
             starts.append(len(bounds) - 1)
-        self.bounds, self.own = bounds, range(starts[rank], starts[rank + 1])
+        self.bounds, self.local_tiles = bounds, range(starts[rank], starts[rank + 1])
 
     def find(self, first: int, last: int) -> range:
         """Return the tiles of the positions from `first` to `last`."""
@@ -212,8 +212,8 @@ class Tiles:
     ) -> Adjacency:
         """Return the neighbors of [start, stop) in either direction, each once."""
         xp = self.storage.xp
-        for each in adjacencies:
-            sort_lists(each, start, stop)
+        for adjacency in adjacencies:
+            sort_lists(adjacency, start, stop)
         if not self.storage.directed:
             offsets = xp.zeros_like(adjacencies[0].offsets)
             adjacencies.append(Adjacency(offsets, xp.empty(0, xp.int32), xp.empty(0)))

@@ -57,7 +57,7 @@ def count_by_vertex(tiles: Tiles, *, has_flags: bool) -> tuple[Array, Array]:
     add up to those of the graph.
     """
     xp = tiles.storage.xp
-    if len(tiles) == len(tiles.own) == 1:
+    if len(tiles) == len(tiles.local_tiles) == 1:
         adjacency = tiles.load_simple(0, with_flags=has_flags)
         if not has_flags:
             sort_lists(adjacency, 0, tiles.storage.num_vertices)
@@ -66,7 +66,7 @@ def count_by_vertex(tiles: Tiles, *, has_flags: bool) -> tuple[Array, Array]:
     ranks, max_degrees = rank_by_degree(tiles.degrees)  # parallel and opposite arcs count each
     counts, degrees = xp.zeros_like(tiles.degrees), xp.zeros_like(tiles.degrees)
     other = None
-    for index in tiles.own:
+    for index in tiles.local_tiles:
         tile, other = other, None  # the last one that was loaded, if it is the next one
         if tile is None or tile.index != index:
             tile = None

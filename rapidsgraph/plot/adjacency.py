@@ -190,17 +190,17 @@ def _count_arcs(graph: LocalGraph, cell_of: Array, num_cells: int) -> Array:
     """
     xp, num_vertices = graph.xp, graph.num_vertices
     adjacencies = [graph.csr, graph.csc] if graph.directed else [graph.csr]
-    offsets = reduce(add, (each.offsets for each in adjacencies))
+    offsets = reduce(add, (adjacency.offsets for adjacency in adjacencies))
     counts = xp.zeros(num_cells * num_cells, xp.int64)
     rows = xp.searchsorted(offsets, xp.arange(0, int(offsets[-1]), CHUNK_ARCS))
     rows = sorted({*rows.tolist(), num_vertices})  # a row is never split
-    bounds = [each.offsets[xp.asarray(rows)].tolist() for each in adjacencies]
+    bounds = [adjacency.offsets[xp.asarray(rows)].tolist() for adjacency in adjacencies]
     for chunk, (start, stop) in enumerate(pairwise(rows)):
         keys = []
-        for each, bound in zip(adjacencies, bounds):
+        for adjacency, bound in zip(adjacencies, bounds):
             first, last = bound[chunk : chunk + 2]
-            chunk_offsets = each.offsets[start : stop + 1] - first
-            lists = Adjacency(chunk_offsets, each.neighbors[first:last], each.weights)
+            chunk_offsets = adjacency.offsets[start : stop + 1] - first
+            lists = Adjacency(chunk_offsets, adjacency.neighbors[first:last], adjacency.weights)
             keys.append(((row_indices(lists).astype(xp.int64) + start) << 32) | lists.neighbors)
         keys = xp.sort(xp.concatenate(keys), kind="stable")  # merges sorted runs on a CPU
         is_counted = xp.ones(keys.size, bool)

@@ -62,7 +62,7 @@ class DaskTable(Table):
         """The partitions, each of which is one task."""
         if self._partitions is None:
             pipeline, tables = _compile(self)
-            frames = zip(*(each.partitions for each in tables), strict=True)
+            frames = zip(*(table.partitions for table in tables), strict=True)
             self._partitions = _make_tasks(pipeline, frames)
             self._function, self._inputs = None, ()
         return self._partitions
@@ -75,7 +75,9 @@ class DaskTable(Table):
         """Send the rows of a frame to the partitions of their keys; see `Table.distribute`."""
         from dask import delayed
 
-        bounds = [len(frame) * each // self.num_partitions for each in range(self.num_partitions)]
+        bounds = [
+            len(frame) * number // self.num_partitions for number in range(self.num_partitions)
+        ]
         slices = itertools.pairwise([*bounds, len(frame)])
         rows = [delayed(frame[start:stop], pure=False) for start, stop in slices]
         return type(self)(rows).partition(by)
@@ -97,8 +99,8 @@ class DaskTable(Table):
                 _split, *others, assign=assign, num_partitions=self.num_partitions
             ).partitions
             tables = [
-                type(self)(_make_tasks(operator.getitem, zip(itertools.repeat(each), numbers)))
-                for each in splits
+                type(self)(_make_tasks(operator.getitem, zip(itertools.repeat(split), numbers)))
+                for split in splits
             ]
             return tables[0].map(concatenate, *tables[1:])
         rows = self.map(_assign_numbers, *others, assign=assign)
@@ -193,7 +195,9 @@ def _make_tasks(function: Callable[..., Any], arguments: Iterable[tuple]) -> lis
     from dask import delayed
 
     name, call = f"{function.__name__}-{uuid.uuid4().hex}", delayed(function, pure=False)
-    return [call(*each, dask_key_name=f"{name}-{number}") for number, each in enumerate(arguments)]
+    return [
+        call(*values, dask_key_name=f"{name}-{number}") for number, values in enumerate(arguments)
+    ]
 
 
 class _Pipeline:
@@ -227,20 +231,20 @@ def _compile(table: DaskTable) -> tuple[_Pipeline, list[DaskTable]]:
 
     def visit(node: DaskTable) -> None:
         if id(node) not in order:
-            for each in node._inputs:
-                visit(each)
+            for argument in node._inputs:
+                visit(argument)
             order[id(node)] = node
 
     visit(table)
     leaves = [node for node in order.values() if node._function is None]
     calls = [node for node in order.values() if node._function is not None]
     slots = {id(node): slot for slot, node in enumerate([*leaves, *calls])}
-    last_use = {id(each): node for node in calls for each in node._inputs}
+    last_use = {id(argument): node for node in calls for argument in node._inputs}
     steps: Any = [
         (
             node._function,
-            [slots[id(each)] for each in node._inputs],
-            [slots[id(each)] for each in node._inputs if last_use[id(each)] is node],
+            [slots[id(argument)] for argument in node._inputs],
+            [slots[id(argument)] for argument in node._inputs if last_use[id(argument)] is node],
         )
         for node in calls
     ]

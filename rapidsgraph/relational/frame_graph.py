@@ -89,7 +89,7 @@ class FrameGraph:
         if not smallest.count():
             return None
         columns = (smallest.frame[column].iloc[0] for column in vertex)
-        name = tuple(each.item() if hasattr(each, "item") else each for each in columns)
+        name = tuple(value.item() if hasattr(value, "item") else value for value in columns)
         return name if len(name) > 1 else name[0]
 
     def make_result(
@@ -193,7 +193,7 @@ def _from_local_graph(graph: LocalGraph, algorithm: str | None) -> FrameGraph:
 
 def _from_distributed_graph(graph: DistributedGraph) -> FrameGraph:
     """Name the arcs and the vertices of all partitions on their workers."""
-    source, vertex = (name_columns(each, graph.schema) for each in ("source", "vertex"))
+    source, vertex = (name_columns(role, graph.schema) for role in ("source", "vertex"))
     is_ordered = not graph.is_merged
     arcs = _run_for_table(graph, _name_partition_arcs, graph.partitions("csr"), is_ordered)
     vertices = _run_for_table(graph, name_vertices, graph.built_partitions())
@@ -255,15 +255,15 @@ def _from_dask(edges: Frame, weight: str | None, multi_edges: str) -> FrameGraph
     read = delayed(_read_partition, pure=False)
     partitions = enumerate(edges[[*filter(None, options[:3])]].to_delayed())
     arcs = DaskTable(
-        [read(number, each, is_ordered, *options) for number, each in partitions]
+        [read(number, partition, is_ordered, *options) for number, partition in partitions]
     ).persist()
     largest = compute(*map(delayed(_find_largest_names), arcs.partitions))
-    errors = [each for each in largest if isinstance(each, GraphError)]
+    errors = [error for error in largest if isinstance(error, GraphError)]
     if errors:
         raise choose_partition_error(errors)
     types = []
     for column, label in enumerate(schema.labels):
-        names = [each for heads in largest for each in heads[column :: len(schema.labels)]]
+        names = [name for heads in largest for name in heads[column :: len(schema.labels)]]
         types.append(common_name_type(names, label))
     arcs = arcs.map(_cast_names, types=types)
     return _from_arcs(arcs, schema, weight is not None, multi_edges)
@@ -305,7 +305,7 @@ def _from_arcs(arcs: Table, schema: EdgeSchema, weighted: bool, multi_edges: str
         name_columns(endpoint, schema) for endpoint in ("source", "destination", "vertex")
     )
     sources, destinations = (
-        arcs.select(each).rename(each, vertex) for each in (source, destination)
+        arcs.select(endpoint).rename(endpoint, vertex) for endpoint in (source, destination)
     )
     vertices = sources.union(destinations).distinct(vertex)
     ends = [*source, *destination]
@@ -333,8 +333,8 @@ def _make_arcs(
         for label, *pair in zip(schema.labels, columns.sources, columns.destinations, strict=True)
     ]
     for endpoint, values in (("source", columns.sources), ("destination", columns.destinations)):
-        for name, each, dtype in zip(name_columns(endpoint, schema), values, types, strict=True):
-            arrays[name] = each.astype(dtype)
+        for name, column, dtype in zip(name_columns(endpoint, schema), values, types, strict=True):
+            arrays[name] = column.astype(dtype)
     if columns.weights is not None:
         arrays["weight"] = columns.weights.astype(np.float64)
     if first_row is not None:
@@ -355,8 +355,8 @@ def _make_result(frame: Frame, schema: EdgeSchema, columns: Mapping[str, str | N
         values = {column: column}
         if column in VERTEX_COLUMNS:
             specific = endpoint_columns(schema.labels, schema.is_endpoint_specific, column)
-            own = dict(zip(schema.labels, name_columns(column, schema), strict=True))
-            values = {new: own[label] for label, new in specific.items()}
+            names_by_label = dict(zip(schema.labels, name_columns(column, schema), strict=True))
+            values = {new: names_by_label[label] for label, new in specific.items()}
         for new, name in values.items():
             array = get_values(frame, name)
             data[new] = (array, frame[is_valid].values) if is_valid else array

@@ -169,7 +169,7 @@ class _Builder:
         """Return the results of a task for each tuple of arguments."""
         name = function.__name__.strip("_")
         return self.executor.gather(
-            [self.executor.submit(function, *each, name=name) for each in zip(*arguments)]
+            [self.executor.submit(function, *values, name=name) for values in zip(*arguments)]
         )
 
     def _tasks(self, table: Table, columns: Sequence[str]) -> list[Any]:
@@ -193,7 +193,7 @@ class _Builder:
         ]
         if len(labels) > 1:
             pairs = [self._write_column(table, "pair") for table in tuples[1:]]
-            return FileNames(labels, distinct, pairs, [each.dtype for each in distinct])
+            return FileNames(labels, distinct, pairs, [column.dtype for column in distinct])
         [names], count = distinct, len(distinct[0])
         ends = [names.item(row) for row in (0, count - 1)] if count else [0, -1]
         if names.offsets is None and ends == [0, count - 1]:
@@ -209,7 +209,9 @@ class _Builder:
         tasks = self._tasks(table, [name])
         infos = self._map(describe_column, tasks, itertools.repeat(name))
         dtype, rows, text_bytes = infos[0][0], *zip(*(info[1:] for info in infos), strict=True)
-        row_starts, byte_starts = ([0, *itertools.accumulate(each)] for each in (rows, text_bytes))
+        row_starts, byte_starts = (
+            [0, *itertools.accumulate(sizes)] for sizes in (rows, text_bytes)
+        )
         arrow_type = pyarrow.large_binary() if dtype is None else pyarrow.from_numpy_dtype(dtype)
         column = FileColumn(self.files, arrow_type)
         column.dtype = dtype
@@ -289,8 +291,8 @@ class _Builder:
         tables = self._map(get_table, partitions)
         path, positions = self.writer.allocate(np.concatenate(tables))
         starts = itertools.accumulate(map(len, tables), initial=0)
-        own = [positions[start : start + len(rows)] for start, rows in zip(starts, tables)]
-        self._map(write_words, partitions, itertools.repeat(str(path)), own)
+        by_partition = [positions[start : start + len(rows)] for start, rows in zip(starts, tables)]
+        self._map(write_words, partitions, itertools.repeat(str(path)), by_partition)
 
     def _max_task_edges(self, ranges: list[tuple[int, int, int]]) -> int:
         """Return how many edges a task may pack in the memory of a worker."""
@@ -310,5 +312,7 @@ def _get_worker_memory(client: Any) -> int:
     if client is None:
         return free_memory(np)
     workers = monitor.ask_scheduler(client, "identity")["workers"].values()
-    limits = [each["memory_limit"] // each["nthreads"] for each in workers if each["memory_limit"]]
+    limits = [
+        worker["memory_limit"] // worker["nthreads"] for worker in workers if worker["memory_limit"]
+    ]
     return min(limits, default=free_memory(np))

@@ -48,12 +48,12 @@ def group_ranges(
     """Group consecutive ranges of at most `max_edges` edges together, but at least one range."""
     groups: list[list[tuple[int, int, int]]] = []
     total = 0
-    for each in ranges:
-        if not groups or total + each[2] > max_edges:
+    for row_range in ranges:
+        if not groups or total + row_range[2] > max_edges:
             groups.append([])
             total = 0
-        groups[-1].append(each)
-        total += each[2]
+        groups[-1].append(row_range)
+        total += row_range[2]
     return groups
 
 
@@ -90,16 +90,18 @@ def pack_partitions(
     is_backward, neighbors = edges["is_backward"][order], edges["neighbor"][order]
     del edges
     sections: list[Section] = []
-    for is_own in (~is_backward, is_backward):
+    for is_in_section in (~is_backward, is_backward):
         offsets = np.zeros(num_rows + 1, np.int64)
-        np.cumsum(np.bincount(rows[is_own], minlength=num_rows), out=offsets[1:])
-        own = np.empty(0) if weights is None else weights[is_own].astype(weight_dtype)
-        sections.append((offsets, neighbors[is_own].astype(np.int32), own))
+        np.cumsum(np.bincount(rows[is_in_section], minlength=num_rows), out=offsets[1:])
+        section_weights = (
+            np.empty(0) if weights is None else weights[is_in_section].astype(weight_dtype)
+        )
+        sections.append((offsets, neighbors[is_in_section].astype(np.int32), section_weights))
     weight_bytes = 0 if weight_dtype is None else np.dtype(weight_dtype).itemsize
     partitions = [
-        each
+        partition
         for first, stop, _ in ranges
-        for each in pack_partition(
+        for partition in pack_partition(
             first,
             [(offsets[first - start : stop - start + 1], *rest) for offsets, *rest in sections],
             weight_bytes,

@@ -37,7 +37,7 @@ BASE = 2**31  # above the size of every closed neighborhood
 def structural_similarity(graph: Any, parameters: Parameters) -> Frame:
     """Compute similarities by joins; see `rapidsgraph.structural_similarity`."""
     graph = as_frame_graph(graph, algorithm="structural_similarity")
-    columns = [graph.endpoint_columns(each).values() for each in ("source", "destination")]
+    columns = [graph.endpoint_columns(endpoint).values() for endpoint in ("source", "destination")]
     graph.check_name_collisions("similarity", *columns[0], *columns[1])
     source, destination = map(graph.name_columns, ("source", "destination"))
     edges = count_common_neighbors(graph).filter(lambda arcs: is_less(arcs, source, destination))
@@ -138,7 +138,7 @@ def find_triangles(graph: FrameGraph, arcs: Table, columns: Sequence[str] = ()) 
     ends, third = [*source, *destination], graph.name_columns("third")
     upward = select_upward(graph, arcs).select([*ends, *columns]).persist()
     of_third, of_closing = (
-        [f"{prefix}_{each}" for each in columns] for prefix in ("third", "closing")
+        [f"{prefix}_{column}" for column in columns] for prefix in ("third", "closing")
     )
     closing = upward.rename([*ends, *columns], [*destination, *third, *of_closing])
     for chunk in _split_wedges(upward.partition(source), source):

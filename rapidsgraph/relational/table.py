@@ -160,7 +160,7 @@ class EagerTable(Table):
 
     def map(self, function: Callable[..., Frame], *others: Self, **options: Any) -> Self:
         """Call a function; see `Table.map`."""
-        return type(self)(function(self.frame, *(each.frame for each in others), **options))
+        return type(self)(function(self.frame, *(table.frame for table in others), **options))
 
     def partition(self, by: Sequence[str]) -> Self:
         """Return the table: all rows are in one partition."""

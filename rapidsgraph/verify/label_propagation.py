@@ -84,8 +84,8 @@ def compute_labels(graph: LocalGraph, iterations: int, seed: int | None = None) 
     """Return the label of every vertex by sorting: vertex ids, int64."""
     xp, num_vertices = graph.xp, graph.num_vertices
     adjacencies = list_adjacencies(graph)
-    rows = xp.concatenate([row_indices(each) for each in adjacencies]).astype(xp.int64)
-    neighbors = xp.concatenate([each.neighbors for each in adjacencies])
+    rows = xp.concatenate([row_indices(adjacency) for adjacency in adjacencies]).astype(xp.int64)
+    neighbors = xp.concatenate([adjacency.neighbors for adjacency in adjacencies])
     labels = xp.arange(num_vertices)
     if not rows.size:
         return labels

@@ -12,6 +12,6 @@ from ... import device, kernels
 def run_kernel(name: str, *arguments: Any) -> Any:
     """Run a kernel of `kernels.outofcore`, with as many threads as its largest array is worth."""
     kernel = getattr(kernels.outofcore, name)
-    size = max(each.size for each in arguments if isinstance(each, np.ndarray))
+    size = max(argument.size for argument in arguments if isinstance(argument, np.ndarray))
     with device.parallel_region(size):
         return kernel(*arguments)

@@ -114,7 +114,7 @@ class EdgeFile:
     def vertex_ranges(self) -> list[range]:
         """The additional vertices that are ranges of integers."""
         vertices = getattr(self.file, "vertices", None), self._vertices
-        return [each for each in vertices if isinstance(each, range)]
+        return [names for names in vertices if isinstance(names, range)]
 
     def parse(self, folder: Path, report: Callable[[str], None]) -> None:
         """Convert text to an Arrow file in `folder`; other files are read as they are."""

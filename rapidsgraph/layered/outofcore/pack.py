@@ -248,7 +248,9 @@ class _Packer:
         num_forward = np.empty(starts.size, np.int64)
         run_kernel("count_forward", starts, degrees, bounds, neighbors, num_forward)
         offsets = [offsets_from_sizes(num_forward), offsets_from_sizes(degrees - num_forward)]
-        section_neighbors = [np.empty(int(each[-1]), np.int32) for each in offsets]
+        section_neighbors = [
+            np.empty(int(section_offsets[-1]), np.int32) for section_offsets in offsets
+        ]
         section_weights = [
             np.empty(values.size if weighted else 0, weights.dtype) for values in section_neighbors
         ]

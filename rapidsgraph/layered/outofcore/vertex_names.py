@@ -331,16 +331,16 @@ def check_no_floats(file: EdgeFile, batch: Batch, batches: Iterable[Batch]) -> N
     index = kinds.index("f")
     # A missing name is reported before a fraction, a fraction before any other float.
     first_row, priority, row, value = 0, 3, 0, None
-    for each in itertools.chain([batch], batches):
-        values = _name_columns(each)[index]
+    for current in itertools.chain([batch], batches):
+        values = _name_columns(current)[index]
         is_missing = np.isnan(values)
         is_fraction = (values != np.round(values)) | np.isinf(values)
-        problems = is_missing, is_fraction, np.ones(each.num_rows, bool)
+        problems = is_missing, is_fraction, np.ones(current.num_rows, bool)
         for order, problem in enumerate(problems):
             if order < priority and problem.any():
                 priority, row = order, int(problem.argmax())
                 value, row = values[row : row + 1], row + first_row
-        first_row += each.num_rows
+        first_row += current.num_rows
     with file.located_rows(row):
         check_names(value, [*file.ends[0], *file.ends[1]][index])
 
