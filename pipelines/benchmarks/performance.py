@@ -1,4 +1,4 @@
-"""The comparison with peers from the records: README's table, the page of all tables, pictures.
+"""What follows from the records: their tables, README's table, the page of all tables, pictures.
 
 python pipelines/benchmarks/performance.py          # regenerate all of them
 python pipelines/benchmarks/performance.py --check  # exit status 1 if a text differs from them
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
@@ -61,7 +61,6 @@ CONTESTS = (  # title, table, what all its rows have; of several methods ours is
 )
 TIMES = {"pagerank": "iteration_ms", "build": "build_ms"}  # other tables have run_ms
 OTHERS = ("CSR product", "layered", "destination")  # implementations that compute something else
-CLAIM_TABLES = ("WolfPath", "claim", "Kim says", "Reddy says")
 
 
 def median(row: Record) -> float:
@@ -77,10 +76,9 @@ def by_contest(rows: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
         and TIMES.get(row["table"], "run_ms") in row
         and not any(text in row["implementation"] for text in OTHERS)
     ]  # fmt: skip
-    for title, name, columns in CONTESTS:
-        own = [row for row in timed if row["table"] == name and columns.items() <= row.items()]
-        if own:
-            yield title, own
+    for title, table, columns in CONTESTS:
+        if rows := [row for row in timed if {"table": table, **columns}.items() <= row.items()]:
+            yield title, rows
 
 
 def compare(rows: Iterable[Record]) -> Iterator[Record]:
@@ -93,16 +91,16 @@ def compare(rows: Iterable[Record]) -> Iterator[Record]:
     for title, contenders in by_contest(suite_rows):
         for graph in dict.fromkeys(row["graph"] for row in contenders):
             on_graph = [row for row in contenders if row["graph"] == graph]
-            own = [row for row in on_graph if row["library"] == "rapidsgraph"]
-            ours = [row for row in own if row["implementation"] == "auto"] or own
+            methods = [row for row in on_graph if row["library"] == "rapidsgraph"]
+            methods.sort(key=lambda row: row["implementation"] != "auto")
             peers = [row for row in on_graph if row["library"] not in ("rapidsgraph", "serial")]
-            if ours and peers:
+            if methods and peers:
                 peers.sort(key=lambda row: row["ratio"])
                 yield {
                     "task": title, "graph": graph, "edges": arcs.get(graph),
-                    "ours_ms": median(ours[0]), "fastest_peer": peers[0]["library"],
+                    "ours_ms": median(methods[0]), "fastest_peer": peers[0]["library"],
                     "peer_ms": median(peers[0]), "peer_/_ours": peers[0]["ratio"],
-                    "roofline_ms": ours[0].get("floor_ms"),
+                    "roofline_ms": methods[0].get("floor_ms"),
                     "ratios": {row["library"]: row["ratio"] for row in peers[::-1]},
                 }  # fmt: skip
 
@@ -111,10 +109,9 @@ def comparison_table(comparisons: Iterable[Record], *without: str) -> str:
     """Return comparisons as a table, with ratios in bold where a peer is faster."""
     rows = []
     for row in comparisons:
-        ratio = row["peer_/_ours"]
-        bold = {} if ratio >= 1 else {"peer_/_ours": f"**{number(ratio)}**"}
-        rows.append({name: value for name, value in (row | bold).items()
-                     if name not in ("ratios", *without)})  # fmt: skip
+        ratio = number(row["peer_/_ours"])
+        row = row | {"peer_/_ours": ratio if row["peer_/_ours"] >= 1 else f"**{ratio}**"}
+        rows.append({name: row[name] for name in row if name not in ("ratios", *without)})
     return grid(rows)
 
 
@@ -123,11 +120,6 @@ def verdict(comparisons: Sequence[Record]) -> str:
     num_faster = sum(row["peer_/_ours"] >= 1 for row in comparisons)
     text = f"rapidsgraph is faster than every peer in {num_faster} of {len(comparisons)}"
     return f"{text} comparisons."
-
-
-def summary(rows: Iterable[Record]) -> str:
-    """Return the comparisons of one machine's records as Markdown."""
-    return f"## Ours and the fastest peer\n\n{comparison_table(compare(rows))}\n"
 
 
 def draw(comparisons: Sequence[Record], titles: Sequence[str], path: Path) -> None:
@@ -152,12 +144,11 @@ def draw(comparisons: Sequence[Record], titles: Sequence[str], path: Path) -> No
 
 
 def read_results() -> dict[str, list[Record]]:
-    """Return {machine label: records} of the results that begin with a run."""
+    """Return {machine label: records}."""
     by_machine: dict[str, list[Record]] = {}
     for path in sorted(records.RESULTS.glob("*.jsonl")):
         rows = records.read(path)
-        if rows[0].get("table") == "run":
-            by_machine.setdefault(records.machine_label(rows[0]["machine"]), []).extend(rows)
+        by_machine.setdefault(records.machine_label(rows[0]["machine"]), []).extend(rows)
     return by_machine
 
 
@@ -172,50 +163,44 @@ def machine_section(comparisons: Sequence[Record]) -> str:
     return f"{table}\n\n{text}"
 
 
-def dask_calls(machines: Mapping[str, list[Record]]) -> Iterator[Record]:
-    """Yield the calls on Dask frames and their ratio to one Graph."""
-    for label, rows in sorted(machines.items()):
-        for row in (row for row in rows if row["table"] == "cluster" and "run_ms" in row):
-            if "shards" in row["graph"]:  # the baseline of weak scaling
-                continue
-            yield {
-                "machine": label, "call": row["algorithm"], "graph": row["graph"],
-                "workers": row["how"], "call_ms": row["run_ms"]["median"],
-                "iteration_ms": row.get("iteration_ms", {}).get("median"),
-                "ratio_to_one Graph": row.get("by_memory"),
-            }  # fmt: skip
+def dask_calls(rows: Sequence[Record]) -> list[Record]:
+    """Return the calls on Dask frames and their ratio to one Graph."""
+    return [
+        {
+            "call": row["algorithm"], "graph": row["graph"],
+            "workers": row["how"], "call_ms": row["run_ms"]["median"],
+            "iteration_ms": row.get("iteration_ms", {}).get("median"),
+            "ratio_to_one Graph": row.get("by_memory"),
+        }
+        for row in rows if row["table"] == "cluster" and "run_ms" in row
+        and "shards" not in row["graph"]  # the baseline of weak scaling
+    ]  # fmt: skip
 
 
-def slopes(machines: Mapping[str, list[Record]]) -> Iterator[Record]:
-    """Yield the exponents with which time and memory grow."""
-    for label, rows in machines.items():
-        for row in (row for row in rows if row.get("time_slope") is not None):
-            yield {
-                "machine": label, "task": row["task"], "up_to_edges": row["to_edges"],
-                "exponent_of_time": f"{row['time_slope']:.2f}",
-                "exponent_of_memory": f"{row['memory_slope']:.2f}",
-            }  # fmt: skip
+def slopes(rows: Sequence[Record]) -> list[Record]:
+    """Return the exponents with which time and memory grow."""
+    return [
+        {
+            "task": row["task"], "up_to_edges": row["to_edges"],
+            "exponent_of_time": f"{row['time_slope']:.2f}",
+            "exponent_of_memory": f"{row['memory_slope']:.2f}",
+        }
+        for row in rows if row.get("time_slope") is not None
+    ]  # fmt: skip
 
 
 def claims_table(machines: Mapping[str, list[Record]]) -> str:
     """Return the claims of the papers, and in words whether they hold on each machine."""
-    words = {True: "holds", False: "does not hold", None: "not judged", "in part": "holds in part"}
-    verdicts: dict[str, dict[str, set[str]]] = {}
+    words = {True: "holds", False: "does not hold", None: "not judged"}
+    verdicts: dict[str, dict[str, str]] = {}
     for label, rows in machines.items():
-        for row in (row for row in rows if row["table"] in CLAIM_TABLES):
-            claim, holds = row["claim"].partition(" Here")[0], row["holds"]
-            if "of_table" in row:
-                claim = f"GPUSCAN's table {row['of_table']}: " + claim.removeprefix("GPUSCAN ")
-            if isinstance(holds, dict):  # by method
-                holds = "in part" if len(set(holds.values())) > 1 else all(holds.values())
-            verdicts.setdefault(claim, {}).setdefault(label, set()).add(words[holds])
+        for row in (row for row in rows if row["table"] == "claim"):
+            verdict = words.get(row["holds"], "holds in part")
+            before = verdicts.setdefault(row["claim"], {}).setdefault(label, verdict)
+            verdicts[row["claim"]][label] = verdict if verdict == before else "holds in part"
     labels = sorted({label for by_label in verdicts.values() for label in by_label})
-    lines = []
-    for claim, by_label in sorted(verdicts.items()):
-        cells = {label: by_label.get(label, {""}) for label in labels}
-        lines.append({"claim": claim} | {label: cell.pop() if len(cell) == 1 else words["in part"]
-                                         for label, cell in cells.items()})  # fmt: skip
-    return grid(lines)
+    return grid([{"claim": claim} | {label: by_label.get(label, "") for label in labels}
+                 for claim, by_label in sorted(verdicts.items())])  # fmt: skip
 
 
 def replace_sections(text: str, sections: Mapping[str, str]) -> str:
@@ -230,24 +215,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     machines = read_results()
     by_label = {label: list(compare(rows)) for label, rows in machines.items()}
-    found = {(label, row["task"], row["graph"]): (label, row)
-             for label, own in by_label.items() for row in own}  # fmt: skip
-    chosen = [found[key] for key in README_ROWS]
-    lines = [{"machine": label} | row for label, row in chosen]
-    everything = verdict([row for own in by_label.values() for row in own])
-    sections = {label: machine_section(own) for label, own in by_label.items()} | {
-        "readme": f"{comparison_table(lines, 'roofline_ms')}\n\n{everything}",
-        "dask": grid(list(dask_calls(machines))),
-        "slopes": grid(list(slopes(machines))),
+    all_comparisons = [(label, row) for label, rows in by_label.items() for row in rows]
+    by_key = {(label, row["task"], row["graph"]): (label, row) for label, row in all_comparisons}
+    readme_rows = [by_key[key] for key in README_ROWS]
+
+    def by_machine(choose: Callable[[Sequence[Record]], list[Record]]) -> str:
+        return grid([{"machine": label} | row for label, rows in sorted(machines.items())
+                     for row in choose(rows)])  # fmt: skip
+
+    readme = comparison_table(({"machine": label} | row for label, row in readme_rows),
+                              "roofline_ms")  # fmt: skip
+    sections = {label: machine_section(rows) for label, rows in by_label.items()} | {
+        "readme": f"{readme}\n\n{verdict([row for _, row in all_comparisons])}",
+        "dask": by_machine(dask_calls),
+        "slopes": by_machine(slopes),
         "claims": claims_table(machines),
     }
-    texts = {path: replace_sections(path.read_text(), sections) for path in (README, PAGE)}
+    texts = {path: replace_sections(path.read_text(), sections) for path in (README, PAGE)} | {
+        path.with_suffix(".md"): records.markdown(records.read(path), path.stem)
+        for path in records.RESULTS.glob("*.jsonl")
+    }
     if options.check:
         return int(any(text != path.read_text() for path, text in texts.items()))
     for path, text in texts.items():
         records.write_text(path, text)
-    pictures = {label: [(label, row) for row in own] for label, own in by_label.items() if own}
-    for name, rows in (pictures | {"summary": chosen}).items():
+    pictures = {label: [(label, row) for row in rows] for label, rows in by_label.items() if rows}
+    for name, rows in (pictures | {"summary": readme_rows}).items():
         titles = [f"{label}: {row['task']}, {row['graph']}" for label, row in rows]
         draw([row for _, row in rows], titles, records.RESULTS / f"performance-{name}.png")
     return 0

@@ -95,8 +95,8 @@ def print_names(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the selected suites; return the exit status."""
     rows = run(arguments)
-    if any(performance.compare(rows)):
-        print(performance.summary(rows))
+    if comparisons := list(performance.compare(rows)):
+        print(f"## Ours and the fastest peer\n\n{performance.comparison_table(comparisons)}\n")
     for line, is_ours in harness.failures(rows):
         print(f"{'problem' if is_ours else 'peer'}: {line}", file=sys.stderr)
     return harness.exit_status(rows)
