@@ -1,10 +1,9 @@
 """Time calls on Dask frames and the same calls in one process.
 
-Rows are generated in shards: on a CPU as Parquet files, which workers read, on GPUs by the workers.
-A result is compared with that of one process; a call returns when its result is complete on the
-workers. Half of the edges on one worker are for weak scaling. "cugraph" times the graph by
-pylibcugraph with one process per GPU and no Dask; "streamed" a store within a limit for each worker
-that all of them together exceed.
+Workers read the rows from Parquet files, on GPUs before a build is timed. A result is compared with
+that of one process; a call returns when its result is complete on the workers. Half of the edges
+on one worker are for weak scaling. "cugraph" times the graph by pylibcugraph with one process per
+GPU and no Dask; "streamed" a store within a limit for each worker that all of them together exceed.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import importlib
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,16 +23,24 @@ import rapidsgraph as rg
 from pipelines.benchmarks import layers, memory, timing
 from pipelines.benchmarks.adapters import cugraph_ranks
 from pipelines.benchmarks.answers import compare_frames, to_pandas
-from pipelines.benchmarks.dask_shards import LONG, SHORT, SharedRows, per_iteration
-from pipelines.benchmarks.graphs import SEED
+from pipelines.benchmarks.graphs import SEED, load, with_weights
 from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.tasks import call
+from pipelines.benchmarks.timing import LONG, SHORT
 from rapidsgraph import device
 
-PAGERANK = {"pagerank": "double", "pagerank_single": "single"}  # precision by task
-SIZES = {"cpu": (21, 16, 16), "gpu": (24, 40, 20), "quick": (9, 8, 8)}  # scale, factor, streamed
-ROUNDS, STREAM_FACTOR, STREAM_RATIO = {"cpu": 5, "gpu": 3, "quick": 1}, 256, 100
+PRECISIONS = {"pagerank": "double", "pagerank_single": "single"}  # of PageRank, by task
+PLAIN, STREAMED = ("pagerank", "bfs", "components"), ("streamed",)
+GRAPHS = {  # graph, tasks, and numbers of workers if not those of --workers
+    "cpu": (("rmat21-16", PLAIN), ("rmat21-8", PLAIN, [1]), ("rmat19-16", ("sssp",)),
+            ("rmat17u-16", ("scan",)), ("uniform16-256", STREAMED)),
+    "gpu": (("rmat24-40", (*PLAIN, "pagerank_single", "cugraph")), ("rmat24-20", PLAIN, [1]),
+            ("rmat24-40", ("sssp",)), ("rmat20u-40", ("scan",)), ("uniform20-256", STREAMED)),
+    "quick": (("rmat9-8", PLAIN), ("rmat9-4", PLAIN, [1]), ("rmat9-8", ("sssp",)),
+              ("rmat9u-8", ("scan",)), ("uniform8-256", STREAMED)),
+}  # fmt: skip
+ROUNDS, STREAM_RATIO = {"cpu": 5, "gpu": 3, "quick": 1}, 100
 # Seconds after a call, in which Dask's client sends the release of the result: it sends a message
 # every 10 ms at most, so that the next call would wait.
 RELEASE_PAUSE = 0.02
@@ -42,13 +48,14 @@ RELEASE_PAUSE = 0.02
 
 def run_task(task: str, graph: Any, start: int, iterations: int = LONG, **options: Any) -> Any:
     """Run a task on a graph or layered edge list, in one process or distributed."""
-    if task in PAGERANK:
-        options |= {"max_iterations": iterations, "precision": PAGERANK[task]}
+    if task in PRECISIONS:
+        options |= {"max_iterations": iterations, "precision": PRECISIONS[task]}
     return call(task.removesuffix("_single"), graph, start, **options)
 
 
-def time_call(clock: timing.Clock, task: str, graph: Any, start: int, rounds: int, **options: Any
-              ) -> dict[int, list[float]]:  # fmt: skip
+def time_task(
+    clock: timing.Clock, task: str, graph: Any, start: int, rounds: int, **options: Any
+) -> dict[int, list[float]]:
     """Return the times of a task by the number of iterations."""
 
     def ms(iterations: int) -> float:
@@ -56,13 +63,15 @@ def time_call(clock: timing.Clock, task: str, graph: Any, start: int, rounds: in
         time.sleep(RELEASE_PAUSE)
         return elapsed
 
-    counts = (LONG, SHORT) if task in PAGERANK else (LONG,)
+    counts = (LONG, SHORT) if task in PRECISIONS else (LONG,)
     return {count: [ms(count) for _ in range(rounds)] for count in counts}
 
 
 class Reference(NamedTuple):
-    """What one process gives: the source of searches, facts, and by task results and times."""
+    """What one process gives: files, the source of searches, and by task results and times."""
 
+    files: list[Path]
+    options: Record  # of Graph
     start: int
     facts: Record
     results: dict[str, pandas.DataFrame]
@@ -70,21 +79,21 @@ class Reference(NamedTuple):
 
 
 def measure_reference(
-    rows: SharedRows, tasks: Sequence[str], rounds: int, on_gpu: bool, store: Path | None
+    name: str, tasks: Sequence[str], rounds: int, on_gpu: bool, folder: Path, store: Path | None
 ) -> Reference:
-    """Build the graph in this process, run the tasks, and save a layered edge list in `store`."""
+    """Generate a graph and run the tasks in this process; write its rows and, if asked, a store."""
     clock = timing.Clock(device.import_cupy() if on_gpu else np)
-    frame = (importlib.import_module("cudf") if on_gpu else pandas).DataFrame(rows.whole(clock.xp))
-    start = int(frame["source"].iloc[0])
-    build, graph = clock.timed(lambda: rg.Graph(frame, **rows.graph_options))
-    facts = {"vertices": graph.num_vertices, "rows": rows.num_rows, "edges": graph.num_edges}
+    workload = load(name, clock.xp, clean=False)
+    workload = with_weights(workload) if "sssp" in tasks else workload
+    frame, start = workload.frame, int(workload.source[0])
+    build, graph = clock.timed(lambda: rg.Graph(frame, **workload.options))
+    facts = {"vertices": graph.num_vertices, "rows": workload.rows, "edges": graph.num_edges}
     facts["memory_build_ms"] = timing.summary([build])
     if store is not None:
-        size = layers.partition_bytes(rg.LayeredEdgeList.build(graph, start).nbytes)
-        rg.LayeredEdgeList.build(graph, start, partition_bytes=size).save(store)
+        layers.build_in_partitions(graph, start).save(store)
     results = {task: to_pandas(run_task(task, graph, start)) for task in tasks}
-    times = {task: time_call(clock, task, graph, start, rounds) for task in tasks}
-    return Reference(start, facts, results, times)
+    times = {task: time_task(clock, task, graph, start, rounds) for task in tasks}
+    return Reference(workload.write(folder), workload.options, start, facts, results, times)
 
 
 def measure_task(row: Record, graph: Any, reference: Reference, **options: Any) -> Record:
@@ -95,21 +104,32 @@ def measure_task(row: Record, graph: Any, reference: Reference, **options: Any) 
     row["check"] = compare_frames(result, reference.results[task], rtol) or "ok"
     if row["check"] == "ok":
         one = reference.times[task]
-        own = time_call(timing.Clock(), task, graph, start, len(one[LONG]), **options)
-        row["run_ms"], row["memory_ms"] = timing.summary(own[LONG]), timing.summary(one[LONG])
-        row["by_memory"] = timing.paired_ratio(own[LONG], one[LONG])
-        if task in PAGERANK:
-            row["iteration_ms"] = timing.summary(per_iteration(own[LONG], own[SHORT]))
-            row["memory_iteration_ms"] = timing.summary(per_iteration(one[LONG], one[SHORT]))
+        many = time_task(timing.Clock(), task, graph, start, len(one[LONG]), **options)
+        row["run_ms"], row["memory_ms"] = timing.summary(many[LONG]), timing.summary(one[LONG])
+        row["by_memory"] = timing.paired_ratio(many[LONG], one[LONG])
+        if task in PRECISIONS:
+            row["iteration_ms"] = timing.per_iteration(many[LONG], many[SHORT])
+            row["memory_iteration_ms"] = timing.per_iteration(one[LONG], one[SHORT])
     return row
 
 
+def read_frame(files: Sequence[Path], on_gpu: bool) -> Any:
+    """Return a Dask frame of a partition per file, on GPUs in their memory."""
+    import dask.dataframe
+
+    library = importlib.import_module("cudf" if on_gpu else "pandas")
+    if on_gpu:
+        importlib.import_module("dask_cudf")  # registers cuDF's frames with Dask
+    frame = dask.dataframe.from_map(library.read_parquet, list(files))
+    return frame.persist() if on_gpu else frame
+
+
 def measure_graph(
-    about: Record, rows: SharedRows, tasks: Sequence[str], reference: Reference, folder: Path
+    about: Record, tasks: Sequence[str], reference: Reference, on_gpu: bool
 ) -> Iterator[Record]:
     """Yield the records of a build and of tasks on the distributed graph."""
-    frame = rows.frame(on_gpu=about["how"].endswith(("GPU", "GPUs")), folder=folder)
-    build = partial(rg.Graph, frame, **rows.graph_options)
+    frame = read_frame(reference.files, on_gpu)
+    build = partial(rg.Graph, frame, **reference.options)
     times = timing.Clock().repeated(build, 1, 60)  # the first does not count
     graph = build()
     sizes = {"vertices": graph.num_vertices, "edges": graph.num_edges}
@@ -134,46 +154,38 @@ def measure_streamed(
         yield measure_task(row, layered, reference, memory_limit=limit)
 
 
-def graphs_of(kind: str) -> dict[SharedRows, list[str]]:
-    """Return the tasks on each graph of a kind of run; the second is for weak scaling."""
-    scale, factor, stream_scale = SIZES[kind]
-    rows, plain = SharedRows("rmat", scale, factor), ["pagerank", "bfs", "components"]
-    return {
-        rows: [*plain, *(["pagerank_single", "cugraph"] if kind == "gpu" else [])],
-        replace(rows, edge_factor=factor // 2): plain,
-        replace(rows, scale=scale - 2 * (kind == "cpu"), weighted=True): ["sssp"],
-        replace(rows, scale=scale - 4 * (kind != "quick"), directed=False): ["scan"],
-        SharedRows("uniform", stream_scale, STREAM_FACTOR, weighted=True): ["streamed"],
-    }
+def measure_all(
+    name: str, tasks: Sequence[str], counts: Sequence[int], session: Session, folder: Path
+) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurement of a graph on each number of workers."""
+    on_gpu, store = session.kind == "gpu", folder / "store" if "streamed" in tasks else None
+    calls = ("bfs", "sssp", "pagerank") if store else [t for t in tasks if t != "cugraph"]
+    reference = memory.call_in_process(
+        measure_reference, name, calls, ROUNDS[session.kind], on_gpu, folder / "rows", store
+    )
+    unit = ("GPU", "GPUs") if on_gpu else ("process", "processes")
+    for count in counts:
+        about: Record = {"graph": name, "how": f"{count} {unit[count > 1]}", "workers": count}
+        about["edges"] = reference.facts["edges"]
+        with rg.cluster("gpu" if on_gpu else "cpu", workers=count) as client:
+            measure = partial(measure_graph, about, calls, reference, on_gpu)
+            if store:
+                measure = partial(measure_streamed, about, calls, reference, store, client)
+            yield f"{name}, {count} workers", measure
+        if "cugraph" in tasks:
+            measure = partial(cugraph_ranks.measure, name, reference.files, reference.start, count)
+            yield f"{name}, cuGraph, {count} workers", measure
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     """Yield the measurement of each graph and number of workers."""
-    options, on_gpu = session.options, session.kind == "gpu"
+    options = session.options
     session.start["seed"] = SEED
-    with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
-        folder, store = Path(temporary), Path(temporary, "store")
-        for number, (graph, own) in enumerate(graphs_of(session.kind).items()):
-            if not (tasks := [task for task in own if task in (options.only or own)]):
-                continue
-            streamed, local = tasks == ["streamed"], [task for task in tasks if task != "cugraph"]
-            local = ["bfs", "sssp", "pagerank"] if streamed else local
-            reference = memory.call_in_process(
-                measure_reference, graph, local, ROUNDS[session.kind], on_gpu,
-                store if streamed else None,
-            )  # fmt: skip
-            for count in [1] if number == 1 else map(int, options.workers or (1, 2)):
-                unit = ("GPU", "GPUs") if on_gpu else ("process", "processes")
-                about: Record = {"graph": graph.name, "how": f"{count} {unit[count > 1]}"}
-                about |= {"workers": count, "edges": reference.facts["edges"]}
-                with rg.cluster("gpu" if on_gpu else "cpu", workers=count) as client:
-                    measure = partial(measure_graph, about, graph, local, reference, folder)
-                    if streamed:
-                        measure = partial(measure_streamed, about, local, reference, store, client)
-                    yield f"{graph.name}, {count} workers", measure
-                if "cugraph" in tasks:
-                    name = f"{graph.name}, cuGraph, {count} workers"
-                    yield name, partial(cugraph_ranks.measure, graph, count)
+    for name, tasks, *counts in GRAPHS[session.kind]:
+        if chosen := [task for task in tasks if task in (options.only or tasks)]:
+            workers = [int(count) for count in options.workers or (1, 2)]
+            with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+                yield from measure_all(name, chosen, *(counts or [workers]), session, Path(folder))
 
 
 SUITE = Suite("cluster", measurements, in_processes=True)

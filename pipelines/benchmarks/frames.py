@@ -25,7 +25,7 @@ import pandas
 import rapidsgraph as rg
 from pipelines.benchmarks import harness, memory, timing
 from pipelines.benchmarks.answers import compare_frames, to_pandas
-from pipelines.benchmarks.graphs import SEED
+from pipelines.benchmarks.graphs import load, with_weights
 from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.tasks import CALLS, call
@@ -37,13 +37,6 @@ MAX_REPEATS, BUDGET = 3, 5.0  # runs of a call, and seconds for them
 ENGINES = ("pandas", "dask", "cudf", "dask_cudf", "duckdb", "polars")  # names of modules
 QUERY_ENGINES, QUERIES = ("duckdb", "polars"), ("pagerank", "bfs")
 TREE_VERTICES, TREE_PARTITIONS, WORKER_MEMORY = 4_000_000, 32, "400MB"
-
-
-def make_edges(scale: int) -> pandas.DataFrame:
-    """Return an R-MAT graph with a weight column."""
-    edges = rg.generate.rmat(scale, EDGE_FACTOR, seed=SEED, device="cpu").astype("int64")
-    weights = (edges["source"] * 7 + edges["destination"] * 13) % 10 + 1.0
-    return edges[["source", "destination"]].assign(weight=weights)
 
 
 @contextlib.contextmanager
@@ -91,7 +84,8 @@ def measure(task: str, engine: str, form: str, scale: int) -> tuple[Record, pand
     else:
         run_task = partial(call, task, method="frames" if form == "frames" else "auto")
     with open_engine(engine) as (convert, peak_of, xp):
-        clock, local = timing.Clock(xp), make_edges(scale)
+        clock, workload = timing.Clock(xp), with_weights(load(f"rmat{scale}-{EDGE_FACTOR}"))
+        local = workload.frame.astype({"source": "int64", "destination": "int64"})
         start = int(local["source"][0])
         edges = convert(local[["source", "destination"]] if task == "pagerank" else local)
 
@@ -164,10 +158,10 @@ def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
                and (options.on_gpu or "cudf" not in each)]  # fmt: skip
     session.notes += [f"{each} does not run here" for each in ENGINES if each not in engines]
     for task in session.tasks(CALLS, "limited"):
-        own = [each for each in engines if task in QUERIES or each not in QUERY_ENGINES]
+        chosen = [each for each in engines if task in QUERIES or each not in QUERY_ENGINES]
         yield task, (
             partial(measure_both_limited, TREE_VERTICES // (1000 if options.quick else 1))
-            if task == "limited" else partial(measure_task, task, own, scale)
+            if task == "limited" else partial(measure_task, task, chosen, scale)
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -27,10 +28,12 @@ from rapidsgraph import device, generate
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
+from rapidsgraph.generate.arrays import draw_weights
 from rapidsgraph.graph.csr import row_indices
 from rapidsgraph.graph.local_graph import LocalGraph, build_graph
 
 SEED = 1
+NUM_FILES = 8  # of a graph that is read from files
 GRID_KEEP = 0.72  # share of a lattice's edges, which makes it resemble a road network
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT.parent / "shared" / "data", ROOT / "shared" / "data")
@@ -80,16 +83,31 @@ class Workload:
 
         return cudf.DataFrame(columns)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `Graph` for the rows."""
+        weight = None if self.weight is None else "weight"
+        return {"weight": weight, "directed": self.directed, "multi_edges": self.multi_edges}
+
     def build(self, **options: Any) -> LocalGraph:
         """Build a new graph."""
-        options = {"vertices": range(self.vertices), "multi_edges": self.multi_edges} | options
-        weight = None if self.weight is None else "weight"
-        return build_graph(self.frame, weight=weight, directed=self.directed, **options)
+        return build_graph(
+            self.frame, **{"vertices": range(self.vertices), **self.options, **options}
+        )
 
     @cached_property
     def graph(self) -> LocalGraph:
         _ = self.frame  # a caller holds it before the build
         return self.build()
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the rows as `NUM_FILES` Parquet files to a new folder."""
+        folder.mkdir(parents=True)
+        paths = [folder / f"part.{number:03}.parquet" for number in range(NUM_FILES)]
+        bounds = np.linspace(0, self.rows, NUM_FILES + 1).astype(int)
+        for path, (start, stop) in zip(paths, itertools.pairwise(bounds), strict=True):
+            self.frame.iloc[start:stop].to_parquet(path, index=False)
+        return paths
 
     def shared(self, build: Callable[[Workload], Any]) -> Any:
         """Return what libraries run on, which is built on first use."""
@@ -99,29 +117,15 @@ class Workload:
 
     # As peers take it: each arc once, both arcs if undirected
 
-    def keys(self) -> Array:
-        """Return the arcs of all rows, packed."""
-        keys = pack(self.source, self.destination)
-        if self.directed:
-            return keys
-        return self.xp.concatenate([keys, pack(self.destination, self.source)])
-
     @cached_property
     def arcs(self) -> tuple[Array, Array]:
-        """(sources, destinations)."""
-        keys = self.xp.unique(self.keys())
-        return (keys >> 32).astype(np.int32), (keys & 0x7FFFFFFF).astype(np.int32)
+        """(sources, destinations), sorted."""
+        return row_indices(self.graph.csr), self.graph.csr.neighbors
 
     @cached_property
     def arc_weights(self) -> Array | None:
-        """The minimum weight of the rows of each of `arcs`, float64."""
-        if self.weight is None:
-            return None
-        keys, arc_ids = self.xp.unique(self.keys(), return_inverse=True)
-        minimum = self.xp.full(keys.size, np.inf)
-        weights = self.xp.tile(self.weight.astype(np.float64), 1 if self.directed else 2)
-        self.xp.minimum.at(minimum, arc_ids, weights)
-        return minimum
+        """The weights of `arcs`."""
+        return None if self.weight is None else self.graph.csr.weights.astype(np.float64)
 
     @cached_property
     def edges_once(self) -> tuple[tuple[Array, Array], Array | None]:
@@ -217,15 +221,18 @@ def build_cases(workload: Workload) -> Iterator[Workload]:
     yield replace(shuffled, case="weighted", weight=workload.xp.asarray(random.random(order.size)))
 
 
-def load(name: str, xp: Any = np, folder: Path | None = None) -> Workload:
-    """Generate or read a graph; the module docstring has the names."""
+def load(name: str, xp: Any = np, folder: Path | None = None, *, clean: bool = True) -> Workload:
+    """Generate or read a graph; the module docstring has the names.
+
+    The rows of R-MAT are sorted and differ, unless they are not `clean`.
+    """
     match = re.fullmatch(r"(rmat|grid|ssca|uniform)(\d+)(u?)(?:-(\d+))?", name)
     if not match:
         return read(name, xp, find_file(name, folder))
     kind, size, factor = match[1], int(match[2]), int(match[4] or 16)
     vertices = size * size if kind == "grid" else 1 << size
     arrays = {
-        "rmat": lambda: generate.rmat_arrays(xp, size, factor, seed=SEED),
+        "rmat": lambda: generate.rmat_arrays(xp, size, factor, seed=SEED, clean=clean),
         "grid": lambda: generate.grid_arrays(xp, size, size, keep=GRID_KEEP, seed=SEED),
         "ssca": lambda: generate.ssca2_arrays(xp, vertices, factor, seed=SEED),
         "uniform": lambda: generate.uniform_arrays(xp, vertices, factor << size, seed=SEED),
@@ -259,17 +266,11 @@ def read(name: str, xp: Any, path: Path) -> Workload:
 
 
 def with_weights(workload: Workload, folder: Path | None = None) -> Workload:
-    """Return the same graph with the weights of its file, or else with random ones."""
+    """Return the same graph with the weights of its file, or else with random ones in (0, 1]."""
     if workload.name == "NY":
         frame = rg.read_edges(find_file("NY", folder), device="cpu")
         weight = workload.xp.asarray(frame["weight"].to_numpy())
     else:
-        weight = random_weights(workload.xp, workload.source, workload.destination)
+        ends, unit = (workload.source, workload.destination), (0.0, 1.0, 1 - 2**-53)
+        weight = (1 - draw_weights(workload.xp, SEED, unit, True, *ends)).astype(np.float32)
     return replace(workload, weight=weight, multi_edges="min")
-
-
-def random_weights(xp: Any, source: Array, destination: Array) -> Array:
-    """Return float32 weights in (0, 1] that depend on the endpoints of an edge alone."""
-    unit = generate.arrays.check_weight_range((0.0, 1.0))
-    values = generate.arrays.draw_weights(xp, SEED, unit, True, source, destination)
-    return (1 - values).astype(np.float32)

@@ -24,7 +24,6 @@ import pandas
 import rapidsgraph as rg
 from pipelines.benchmarks import comparisons, harness, memory, timing, wolfpath
 from pipelines.benchmarks.answers import compare_frames, to_host, to_pandas
-from pipelines.benchmarks.dask_shards import SharedRows
 from pipelines.benchmarks.graphs import SEED, Workload, load, with_weights
 from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
@@ -39,15 +38,16 @@ from rapidsgraph.layered.packing import PARTITION_BYTES
 
 GRAPHS = {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400"), "quick": ("rmat8", "grid16")}
 STREAMED = GRAPHS | {"gpu": ("uniform21-128", "rmat24")}
-LARGE = {"cpu": SharedRows("rmat", 22, 128, 16), "gpu": SharedRows("uniform", 20, 1024, 32),
-         "quick": SharedRows("uniform", 9, 64, 2)}  # fmt: skip
+LARGE = {"cpu": "rmat22-128", "gpu": "uniform20-1024", "quick": "uniform9-64"}
 LIMIT_RATIO, LARGE_RATIO, MIN_PARTITIONS = 10, 20, 32
 PROCESS_BYTES, ARRAY_BYTES = 2**30, 600_000_000  # limits of `large`; code takes the rest
 
 
-def partition_bytes(list_bytes: int) -> int:
-    """Return a partition size so that a tenth of the list is several partitions."""
-    return int(min(PARTITION_BYTES, max(list_bytes // MIN_PARTITIONS, 2**10)))
+def build_in_partitions(graph: Any, root: int) -> rg.LayeredEdgeList:
+    """Build a list of many partitions, so that a tenth of it is several."""
+    num_bytes = rg.LayeredEdgeList.build(graph, root).nbytes
+    size = int(min(PARTITION_BYTES, max(num_bytes // MIN_PARTITIONS, 2**10)))
+    return rg.LayeredEdgeList.build(graph, root, partition_bytes=size)
 
 
 def open_store(folder: Path, xp: Any) -> rg.LayeredEdgeList:
@@ -85,56 +85,55 @@ def measure_builds(workload: Workload, session: Session, folder: Path) -> Iterat
     """Yield records of builds from a Graph and from a file, of save and open, and of space."""
     where = "cpu" if session.xp is np else "gpu"
     for case, _ in variants(workload):
-        root, path, weight = workload.start, folder / "edges.parquet", case.weight
+        root, path = workload.start, folder / "edges.parquet"
         layered = rg.LayeredEdgeList.build(case.graph, root)
-        columns = {"source": case.source, "destination": case.destination}
-        columns |= {} if weight is None else {"weight": weight}
-        frame = pandas.DataFrame({name: to_host(values) for name, values in columns.items()})
+        columns = {name: getattr(case, name) for name in ("source", "destination", "weight")}
+        frame = pandas.DataFrame(
+            {name: to_host(values) for name, values in columns.items() if values is not None}
+        )
         frame.to_parquet(path, index=False)
-        options = {"weight": None if weight is None else "weight"}
-        policies = options | {"directed": case.directed, "multi_edges": case.multi_edges}
 
         def build_whole() -> None:
-            graph = build_graph(rg.read_edges(path, **options, device=where), **policies)  # noqa: B023
+            edges = rg.read_edges(path, weight=case.options["weight"], device=where)  # noqa: B023
+            graph = build_graph(edges, **case.options)  # noqa: B023
             rg.LayeredEdgeList.build(graph, root).save(folder / "whole")  # noqa: B023
 
         steps = {
             "build_ms": partial(rg.LayeredEdgeList.build, case.graph, root),
             "save_ms": partial(layered.save, folder / "store"),
             "open_ms": partial(open_store, folder / "store", session.xp),
+            "whole_ms": build_whole,
         }
-        if where == "cpu" or not device.frame_library_problem():
-            steps["whole_ms"] = build_whole
         row: Record = {"table": "layered build", "graph": case.name, "edges": layered.num_edges}
-        row |= {"weighted": weight is not None, "layers": layered.depth + 1}
+        row |= {"weighted": case.weight is not None, "layers": layered.depth + 1}
         for name, step in steps.items():
             times = session.clock.repeated(step, 3, session.effort.budget / 8)
             row[name] = timing.summary(times)
-        if "whole_ms" in row:
-            cost = row["whole_ms"]["median"] * 1e6 / layered.num_edges
-            row["ns_per_edge"] = float(f"{cost:.4g}")
+        cost = row["whole_ms"]["median"] * 1e6 / layered.num_edges
         storage = storage_of(layered)
-        own = layered.nbytes + 4 * layered.num_vertices + storage.table.nbytes
+        list_bytes = layered.nbytes + 4 * layered.num_vertices + storage.table.nbytes
         value = 0 if storage.weight_dtype is None else np.dtype(storage.weight_dtype).itemsize
-        csr = (4 + value) * layered.num_edges + 8 * (layered.num_vertices + 1)
-        yield row | {"by_csr": float(f"{own / csr:.4g}"), "check": "ok"}
+        csr_bytes = (4 + value) * layered.num_edges + 8 * (layered.num_vertices + 1)
+        row |= {
+            "ns_per_edge": float(f"{cost:.4g}"),
+            "by_csr": float(f"{list_bytes / csr_bytes:.4g}"),
+        }
+        yield row | {"check": "ok"}
 
 
 def measure_streamed(workload: Workload, session: Session, folder: Path) -> Iterator[Record]:
     """Yield records of a list in memory and of its store within a limit."""
     for case, algorithms in variants(workload):
-        start, store = workload.start, folder / "store"
-        size = partition_bytes(rg.LayeredEdgeList.build(case.graph, start).nbytes)
-        layered = rg.LayeredEdgeList.build(case.graph, start, partition_bytes=size)
-        layered.save(store)
+        layered = build_in_partitions(case.graph, workload.start)
+        layered.save(folder / "store")
         for algorithm in algorithms:
-            expected = reference_result(case.graph, algorithm, start)
+            expected = reference_result(case.graph, algorithm, workload.start)
             for how in ("in memory", "streamed", *([wolfpath.NO_OVERLAP] * session.on_gpu)):
                 row: Record = {"table": "streamed", "graph": case.name, "algorithm": algorithm}
                 row |= {"how": how, "edges": layered.num_edges, "layers": layered.depth + 1}
                 row["list_bytes"], target = layered.nbytes, layered
                 if how != "in memory":
-                    target = open_store(store, session.xp)
+                    target = open_store(folder / "store", session.xp)
                     row["limit_bytes"] = memory_limit(target, algorithm)
                 with limit_overlap() if how == wolfpath.NO_OVERLAP else contextlib.nullcontext():
                     harness.try_call(row, partial(run_list, row, target, expected, session))
@@ -146,20 +145,19 @@ def run_list(row: Record, layered: rg.LayeredEdgeList, expected: Any, session: S
     limit = row.get("limit_bytes")
     run = partial(call, row["algorithm"], layered, memory_limit=limit)
     check = partial(compare_frames, expected=expected)
-    if (job := comparisons.checked(run, check, session, row)) is None:
-        return
-    row["run_ms"] = timing.summary([job() for _ in range(session.effort.rounds)])
-    row |= {"passes": layered.last_run.passes, "bytes": layered.last_run.nbytes}
-    if limit is not None:
-        add_rates(row)
+    if job := comparisons.checked(run, check, session, row):
+        row["run_ms"] = timing.summary([job() for _ in range(session.effort.rounds)])
+        row |= rates(row, layered) if limit is not None else {}
 
 
-def add_rates(row: Record) -> None:
-    """Add the rates that follow from the time and the bytes of a run."""
-    seconds = row["run_ms"]["median"] / 1e3
-    row["gb_per_s"] = float(f"{row['bytes'] / seconds / 1e9:.4g}")
+def rates(row: Record, layered: rg.LayeredEdgeList) -> Record:
+    """Return the passes and bytes of the last run, and the rates that follow from its time."""
+    run, seconds = layered.last_run, row["run_ms"]["median"] / 1e3
+    facts = {"passes": run.passes, "bytes": run.nbytes}
+    facts["gb_per_s"] = float(f"{run.nbytes / seconds / 1e9:.4g}")
     if row["algorithm"] == "bfs":
-        row["edges_per_us"] = float(f"{row['edges'] / seconds / 1e6:.4g}")
+        facts["edges_per_us"] = float(f"{row['edges'] / seconds / 1e6:.4g}")
+    return facts
 
 
 @contextlib.contextmanager
@@ -186,55 +184,51 @@ def build_store(path: Path, root: int, store: Path) -> Record:
     return {"run_ms": timing.summary([elapsed])}
 
 
-def run_store(store: Path, algorithm: str, limit: int, on_gpu: bool) -> tuple[Record, Any]:
-    """Run BFS or PageRank of a store within a limit; return figures and the columns."""
+def run_store(row: Record, store: Path, on_gpu: bool) -> tuple[Record, Any]:
+    """Run the algorithm of a row on a store within its limit; return figures and the columns."""
     xp = device.import_cupy() if on_gpu else np
     layered = open_store(store, xp)
-    run_task = partial(call, algorithm, layered, memory_limit=limit)
+    run_task = partial(call, row["algorithm"], layered, memory_limit=row["limit_bytes"])
     if on_gpu:
         run_task()  # fills the page cache, checks sums
     elapsed, answer = timing.Clock(xp).timed(run_task)
-    run = layered.last_run
-    facts = {"run_ms": timing.summary([elapsed]), "passes": run.passes, "bytes": run.nbytes}
+    facts: Record = {"run_ms": timing.summary([elapsed])}
     if not on_gpu and memory.STATUS.exists():
         facts["resident_bytes"] = memory.resident_bytes("VmHWM")
-    return facts, to_pandas(answer)
+    return facts | rates(row | facts, layered), to_pandas(answer)
 
 
-def measure_large(rows: SharedRows, session: Session, folder: Path) -> Iterator[Record]:
+def measure_large(name: str, session: Session, folder: Path) -> Iterator[Record]:
     """Yield the records of a build, BFS and PageRank beyond the limit, compared with a Graph."""
-    path, store, xp = rows.write(folder), folder / "large-store", session.xp
+    workload, store = load(name, session.xp, clean=False), folder / "large-store"
+    files, root = workload.write(folder / name), int(workload.source[0])
     limits = partial(resource.setrlimit, resource.RLIMIT_DATA, (PROCESS_BYTES, PROCESS_BYTES))
 
     def run(function: Callable[..., Any], *arguments: Any) -> Any:
         if session.on_gpu:
             return function(*arguments)
-        for each in [*path.iterdir(), *(store.iterdir() if store.exists() else ())]:
+        for each in [*files, *(store.iterdir() if store.exists() else ())]:
             with each.open("rb") as file:  # cached pages would not count as memory
                 os.fsync(file.fileno())
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return memory.call_in_process(function, *arguments, setup=limits)
 
-    root = int(rows.edges(0, np)[0][0])
-    facts = run(build_store, path, root, store)
-    layered = open_store(store, xp)
-    about: Record = {"table": "large", "graph": rows.name, "edges": rows.num_rows}
+    facts = run(build_store, folder / name, root, store)
+    layered = open_store(store, session.xp)
+    about: Record = {"table": "large", "graph": name, "edges": workload.rows}
     about |= {"process_bytes": None if session.on_gpu else PROCESS_BYTES}
-    about |= {"file_bytes": sum(file.stat().st_size for file in path.iterdir())}
+    about |= {"file_bytes": sum(file.stat().st_size for file in files)}
     about |= {"list_bytes": layered.nbytes, "layers": layered.depth + 1}
-    is_whole = layered.num_edges == rows.num_rows
+    is_whole = layered.num_edges == workload.rows
     row = about | {"algorithm": "build", "limit_bytes": ARRAY_BYTES} | facts
     yield row | {"check": "ok" if is_whole else f"wrong: {layered.num_edges} edges"}
-    graph = build_graph(rows.whole(xp), multi_edges="keep")
+    graph = workload.build(vertices=None, multi_edges="keep")
     for algorithm in ("bfs", "pagerank"):
         limit = memory_limit(layered, algorithm, LARGE_RATIO) if session.on_gpu else ARRAY_BYTES
-        facts, answer = run(run_store, store, algorithm, limit, session.on_gpu)
-        row = about | {"algorithm": algorithm, "limit_bytes": limit} | facts
-        row["list_by_limit"] = float(f"{layered.nbytes / limit:.4g}")
-        expected = call(algorithm, graph, root)
-        row["check"] = compare_frames(answer, expected) or "ok"
-        add_rates(row)
-        yield row
+        row = about | {"algorithm": algorithm, "limit_bytes": limit}
+        facts, answer = run(run_store, row, store, session.on_gpu)
+        row |= facts | {"list_by_limit": float(f"{layered.nbytes / limit:.4g}")}
+        yield row | {"check": compare_frames(answer, call(algorithm, graph, root)) or "ok"}
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
@@ -251,7 +245,7 @@ def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
             measures["flag"] = partial(wolfpath.measure_flags, session=session)
         for task in session.tasks(measures, "large"):
             if task == "large":
-                yield task, partial(measure_large, LARGE[kind], session, options.folder or folder)
+                yield task, partial(measure_large, LARGE[kind], session, folder)
                 continue
             for name in ("rmat9", "grid8"):  # compiles
                 compile_all = partial(measures[task], load(name, session.xp))

@@ -20,6 +20,7 @@ import numpy as np
 Result = TypeVar("Result")
 Key = TypeVar("Key", bound=Hashable)
 Summary = dict[str, Any]  # {"median", "low", "high", "repeats"}
+SHORT, LONG = 2, 20  # iterations of PageRank, whose difference gives the time of an iteration
 
 
 class Clock:
@@ -92,6 +93,12 @@ def summary(times: Sequence[float]) -> Summary:
     """Return the record of repeated times."""
     values = [float(f"{v:.4g}") for v in (statistics.median(times), min(times), max(times))]
     return dict(zip(("median", "low", "high"), values, strict=True)) | {"repeats": len(times)}
+
+
+def per_iteration(long_times: Iterable[float], short_times: Iterable[float]) -> Summary:
+    """Return the record of an iteration's time, from runs of `LONG` and `SHORT` iterations."""
+    pairs = zip(long_times, short_times, strict=False)
+    return summary([(long - short) / (LONG - SHORT) for long, short in pairs])
 
 
 def paired_ratio(times: Iterable[float], reference: Iterable[float]) -> float | None:

@@ -14,7 +14,7 @@ from test_kernels import ARCHITECTURES, compile_cuda
 
 import rapidsgraph as rg
 from pipelines.benchmarks import (
-    dask_shards,
+    cluster,
     frames,
     gpuscan,
     harness,
@@ -27,7 +27,7 @@ from pipelines.benchmarks import (
     wolfpath,
 )
 from pipelines.benchmarks.answers import compare_frames, result_arrays
-from pipelines.benchmarks.graphs import load
+from pipelines.benchmarks.graphs import load, with_weights
 from pipelines.benchmarks.tasks import CALLS, TASKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -179,21 +179,21 @@ def test_an_engine_that_fails_is_a_check():
 def test_dask_frames_beside_one_graph(tmp_path):
     options = ["--workers", "2", "--only", "pagerank,scan,streamed"]
     rows = run.run(["cluster", *QUICK, *options, "--output", str(tmp_path / "a.jsonl")])
-    own = [row for row in rows if row["table"] == "cluster"]
-    assert [row["algorithm"] for row in own] == ["build", "pagerank"] * 2 + ["build", "scan"]
+    calls = [row for row in rows if row["table"] == "cluster"]
+    assert [row["algorithm"] for row in calls] == ["build", "pagerank"] * 2 + ["build", "scan"]
     streamed = [row for row in rows if row["table"] == "cluster streamed"]
     assert [row["algorithm"] for row in streamed] == ["bfs", "sssp", "pagerank"]
-    for row in [*own, *streamed]:
+    for row in [*calls, *streamed]:
         assert row["check"] == "ok" and row["run_ms"]["median"] > 0, row
     assert all(row["list_by_limits"] > 1 for row in streamed)
 
 
-def test_shards_make_the_same_graph_everywhere(tmp_path):
-    rows = dask_shards.SharedRows("rmat", 7, 8, 4, weighted=True)
-    whole = pandas.DataFrame(rows.whole(np))
-    assert len(whole) == rows.num_rows
-    frame = rows.frame(False, tmp_path).compute().reset_index(drop=True)
-    pandas.testing.assert_frame_equal(frame, whole)
+def test_files_have_the_rows(tmp_path):
+    workload = with_weights(load("rmat7-8", clean=False))
+    files = workload.write(tmp_path / "rows")
+    frame = cluster.read_frame(files, on_gpu=False).compute().reset_index(drop=True)
+    pandas.testing.assert_frame_equal(frame, workload.frame)
+    assert len(frame) == 8 << 7
 
 
 # cuGraph and compute-sanitizer, which need a GPU

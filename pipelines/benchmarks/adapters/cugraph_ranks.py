@@ -1,7 +1,7 @@
 """Time cuGraph on several GPUs: pylibcugraph over NCCL, one process per GPU, without Dask.
 
-Each process draws its shards of the graph that `cluster.py` measures, so builds, iterations of
-PageRank and searches are those of the same rows. cuGraph's PageRank is in single precision.
+Each process reads its files of the rows that `cluster.py` measures. cuGraph's PageRank is in single
+precision.
 """
 
 from __future__ import annotations
@@ -9,26 +9,30 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from pipelines.benchmarks import memory, timing
-from pipelines.benchmarks.dask_shards import LONG, SHORT, SharedRows, per_iteration
 from pipelines.benchmarks.harness import try_call
 from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.timing import LONG, SHORT
 
 ROUNDS = 5
 TIMEOUT = 300  # seconds for all records
 
 
-def measure(rows: SharedRows, num_gpus: int) -> Iterator[Record]:
+def measure(name: str, files: Sequence[Path], start: int, num_gpus: int) -> Iterator[Record]:
     """Yield a record of each task on a number of GPUs."""
     how = f"cuGraph, {num_gpus} GPU{'s' if num_gpus > 1 else ''}"
-    about = {"table": "cluster", "graph": rows.name, "how": how, "workers": num_gpus, "threads": 1}
+    about = {"table": "cluster", "graph": name, "how": how, "workers": num_gpus, "threads": 1}
     context = multiprocessing.get_context("spawn")
     records, ids, barrier = context.Queue(), context.Queue(), context.Barrier(num_gpus)
-    arguments = rows, num_gpus, barrier, ids, records
-    processes = [context.Process(target=run_rank, args=(r, *arguments)) for r in range(num_gpus)]
+    processes = [
+        context.Process(target=run_rank, args=(rank, num_gpus, files[rank::num_gpus], start,
+                                               barrier, ids, records))
+        for rank in range(num_gpus)
+    ]  # fmt: skip
     for each in processes:
         each.start()
     try:
@@ -42,12 +46,11 @@ def measure(rows: SharedRows, num_gpus: int) -> Iterator[Record]:
             each.kill()
 
 
-def run_rank(
-    rank: int, rows: SharedRows, num_gpus: int, barrier: Any, ids: Any, records: Any
-) -> None:
+def run_rank(rank: int, *arguments: Any) -> None:
     """Run a rank; its failure is a record."""
     failure: dict[str, Any] = {}
-    try_call(failure, lambda: measure_rank(rank, rows, num_gpus, barrier, ids, records))
+    *_, barrier, _, records = arguments
+    try_call(failure, lambda: measure_rank(rank, *arguments))
     if failure:
         records.put({"algorithm": "build"} | failure)
         barrier.abort()
@@ -56,13 +59,15 @@ def run_rank(
 
 
 def measure_rank(
-    rank: int, rows: SharedRows, num_gpus: int, barrier: Any, ids: Any, records: Any
-) -> None:
-    """Measure the tasks on the shards of a rank; the first one puts the records."""
+    rank: int, num_gpus: int, files: Sequence[Path], start: int, barrier: Any, ids: Any,
+    records: Any,
+) -> None:  # fmt: skip
+    """Measure the tasks on the rows of a rank; the first one puts the records."""
     # Each process sees all GPUs, its own one first, so that NCCL can use peer access.
     visible = ",".join(str((rank + other) % num_gpus) for other in range(num_gpus))
     os.environ["CUDA_VISIBLE_DEVICES"] = visible
     memory.use_rmm_pool(48 << 30)
+    import cudf
     import cupy
     import pylibcugraph
 
@@ -70,9 +75,8 @@ def measure_rank(
 
     if num_gpus > 1:
         cugraph.handle = join(pylibcugraph, rank, num_gpus, ids)
-    shards = [rows.edges(number, cupy) for number in range(rank, rows.num_shards, num_gpus)]
-    source, destination = (cupy.concatenate(each) for each in zip(*shards, strict=True))
-    start = int(rows.edges(0, cupy)[0][0])
+    frame = cudf.read_parquet(list(files))
+    source, destination = (frame[name].values for name in ("source", "destination"))
     starts = cupy.asarray([start] if rank == 0 else [], dtype=source.dtype)
     clock = timing.Clock(cupy)
 
@@ -82,10 +86,10 @@ def measure_rank(
             "store_transposed": transposed, "do_expensive_check": False,
             "drop_multi_edges": True, "symmetrize": symmetric,
         }  # fmt: skip
-        own = (source, destination) if num_gpus == 1 else ([source], [destination])
+        rows = (source, destination) if num_gpus == 1 else ([source], [destination])
         kind = pylibcugraph.SGGraph if num_gpus == 1 else pylibcugraph.MGGraph
         options |= {"renumber": True} if num_gpus == 1 else {}
-        return kind(cugraph.handle, properties, *own, **options)
+        return kind(cugraph.handle, properties, *rows, **options)
 
     def times(call: Callable[[], Any], num_rounds: int = ROUNDS) -> list[float]:
         """Return the milliseconds of all ranks together; the first call warms up."""
@@ -97,10 +101,10 @@ def measure_rank(
             row = {"algorithm": algorithm, "check": "not compared"} | values
             records.put(row | {"run_ms": timing.summary(milliseconds)})
 
-    put("build", times(lambda: build(transposed=True), 2), rows=rows.num_rows)
+    put("build", times(lambda: build(transposed=True), 2))
     graph = build(transposed=True)
     long, short = (times(lambda n=n: cugraph.pagerank(graph, None, n)) for n in (LONG, SHORT))
-    put("pagerank", long, iteration_ms=timing.summary(per_iteration(long, short)))
+    put("pagerank", long, iteration_ms=timing.per_iteration(long, short))
     graph = build()
     put("bfs", times(lambda: cugraph.search(graph, starts)))
     graph = build(symmetric=True)
