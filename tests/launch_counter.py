@@ -1,6 +1,7 @@
 """A plugin of pytest that counts launches of kernels, and fits them to compute-sanitizer.
 
-`PYTHONPATH=tests pytest -m sanitizer -p launch_counter` prints the kernels that no test has launched.
+`PYTHONPATH=tests pytest -m sanitizer -p launch_counter` prints the kernels that no
+test has launched.
 """
 
 from functools import partial

@@ -101,12 +101,15 @@ class Workload:
         return self.build()
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the rows as `NUM_FILES` Parquet files to a new folder."""
-        folder.mkdir(parents=True)
+        """Write the rows as `NUM_FILES` Parquet files to a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        frame = self.frame
+        if isinstance(frame, dict):  # on a GPU without cuDF
+            frame = pandas.DataFrame({name: device.to_host(frame[name]) for name in frame})
         paths = [folder / f"part.{number:03}.parquet" for number in range(NUM_FILES)]
         bounds = np.linspace(0, self.rows, NUM_FILES + 1).astype(int)
         for path, (start, stop) in zip(paths, itertools.pairwise(bounds), strict=True):
-            self.frame.iloc[start:stop].to_parquet(path, index=False)
+            frame.iloc[start:stop].to_parquet(path, index=False)
         return paths
 
     def shared(self, build: Callable[[Workload], Any]) -> Any:
