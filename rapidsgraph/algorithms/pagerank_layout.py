@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import device
-from ..device import Array
+from ..device import Array, invert_order
 from ..graph.csr import Adjacency, offsets_from_sizes
 from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_CHUNK, WARP
 
@@ -292,16 +292,6 @@ def _index_contributions(
         return same_as_rows, vertex_index, num_cached
     vertex_index = invert_order(by_gathers)
     return vertex_index[order], vertex_index, num_cached
-
-
-def invert_order(order: Array) -> Array:
-    """Return the position of each vertex in an order of all vertices, as int32."""
-    positions = device.array_module(order).empty(order.size, "int32")
-    device.launch(
-        "pagerank_layout", "invert_order", size=order.size,
-        num_items=order.size, order=order, positions=positions,
-    )  # fmt: skip
-    return positions
 
 
 def select_cached(num_reads: Array, num_arcs: int, value_type: type) -> Array:

@@ -149,12 +149,7 @@ def rank_by_degree(degrees: Array) -> tuple[Array, Array]:
         num_vertices=num_vertices, max_degree=max_degree, degrees=degrees, keys=keys,
     )  # fmt: skip
     _, order, _ = sort_pairs([keys, vertices], max_degree + 1, num_vertices, minor_sorted=True)
-    ranks = xp.empty(num_vertices, xp.int32)
-    device.launch(
-        "triangles", "rank_vertices", size=num_vertices,
-        num_vertices=num_vertices, order=order, ranks=ranks,
-    )  # fmt: skip
-    return ranks, device.take(degrees, order)
+    return device.invert_order(order), device.take(degrees, order)
 
 
 @dataclass(frozen=True)

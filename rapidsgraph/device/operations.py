@@ -95,6 +95,22 @@ def put(values: Array, indices: Array, value: float) -> None:
     )  # fmt: skip
 
 
+def invert_order(order: Array) -> Array:
+    """Return the position of each item in an order of all items: int32.
+
+    Parameters
+    ----------
+    order : int32 or uint32 array
+        A permutation of 0 to ``order.size - 1``.
+    """
+    positions = array_module(order).empty(order.size, "int32")
+    launch(
+        "arrays", "invert_order", size=order.size,
+        num_items=order.size, order=order, positions=positions,
+    )  # fmt: skip
+    return positions
+
+
 def mark_range(values: Array, low: float = -math.inf, high: float = math.inf) -> Array:
     """Return whether each integer is at least `low` and below `high`, both exact as doubles."""
     if is_on_gpu(values):

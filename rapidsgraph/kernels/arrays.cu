@@ -17,6 +17,9 @@
 #ifndef total_t
 #define total_t int
 #endif
+#ifndef order_t
+#define order_t int
+#endif
 
 // count[0] += number of values that are not 0.
 extern "C" __global__ void count_nonzero(long long num_values, const value_t *values,
@@ -74,6 +77,11 @@ extern "C" __global__ void fill_range(long long num_values, value_t *values) {
 extern "C" __global__ void put(long long num_indices, const int *indices, double value,
                                value_t *values) {
   STRIDE(i, num_indices) values[indices[i]] = (value_t)value;
+}
+
+// positions[order[i]] = i.
+extern "C" __global__ void invert_order(long long num_items, const order_t *order, int *positions) {
+  STRIDE(i, num_items) positions[order[i]] = (int)i;
 }
 
 // flags[i] = low <= values[i] < high.

@@ -25,6 +25,10 @@ def put(num_indices, indices, value, values):
     values[indices] = value
 
 
+def invert_order(num_items, order, positions):
+    positions[order] = np.arange(num_items, dtype=np.int32)
+
+
 def mark_range(num_values, values, low, high, flags):
     flags[:] = (values >= low) & (values < high)
 

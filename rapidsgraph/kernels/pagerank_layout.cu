@@ -10,8 +10,8 @@
 //
 // Entries: rank_rows and rank_values prepare keys for the sort of vertices; propagate_labels gives
 // vertices that are close to each other one label; measure_rows and list_chunks find the sizes of
-// units, and `arrange` fills them. invert_order, sum_first and invert_weights take less time than
-// CuPy's compilation of such operations. Counters are 0 before a launch.
+// units, and `arrange` fills them. sum_first and invert_weights take less time than CuPy's
+// compilation of such operations. Counters are 0 before a launch.
 //
 // Reference: A. Monakov, A. Lokhmotov, A. Avetisyan, "Automatically tuning sparse matrix-vector
 // multiplication for GPU architectures", HiPEAC 2010. https://doi.org/10.1007/978-3-642-11515-8_10
@@ -70,11 +70,6 @@ extern "C" __global__ void rank_rows(long long num_rows, long long num_threshold
 extern "C" __global__ void rank_values(long long num_values, const value_t *values,
                                        long long *keys) {
   STRIDE(i, num_values) keys[i] = pack_rank((long long)values[i], i);
-}
-
-// positions[order[i]] = i.
-extern "C" __global__ void invert_order(long long num_items, const int *order, int *positions) {
-  STRIDE(i, num_items) positions[order[i]] = i;
 }
 
 // sums[0] and sums[1] += values of the first `num_first` vertices of two orders. Values are whole

@@ -25,10 +25,6 @@ def rank_values(num_values, values, keys):
     _pack_ranks(values, keys)
 
 
-def invert_order(num_items, order, positions):
-    positions[order] = np.arange(num_items)
-
-
 def sum_first(num_first, first_order, second_order, values, sums):
     sums[0] += values[first_order[:num_first]].sum()
     sums[1] += values[second_order[:num_first]].sum()

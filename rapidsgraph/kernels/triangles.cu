@@ -22,9 +22,6 @@
 #ifndef degree_t
 #define degree_t int
 #endif
-#ifndef order_t
-#define order_t int
-#endif
 
 #define ROWS_PER_FETCH 4    // rows that a warp fetches at a time
 #define BATCH 4             // entries of a list that a lane loads at once
@@ -424,11 +421,6 @@ extern "C" __global__ void count_by_block(long long start, long long stop, long 
 extern "C" __global__ void invert_degrees(long long num_vertices, long long max_degree,
                                           const degree_t *degrees, int *keys) {
   STRIDE(vertex, num_vertices) keys[vertex] = (int)(max_degree - degrees[vertex]);
-}
-
-// ranks[order[i]] = i.
-extern "C" __global__ void rank_vertices(long long num_vertices, const order_t *order, int *ranks) {
-  STRIDE(i, num_vertices) ranks[order[i]] = (int)i;
 }
 
 // sizes[r] = neighbors of lower rank.

@@ -344,10 +344,6 @@ def invert_degrees(num_vertices, max_degree, degrees, keys):
     np.subtract(max_degree, degrees, out=keys, casting="unsafe")
 
 
-def rank_vertices(num_vertices, order, ranks):
-    ranks[order] = np.arange(num_vertices, dtype=np.int32)
-
-
 def measure_upper(num_vertices, offsets, upper_stops, sizes):
     np.subtract(upper_stops, offsets[:-1], out=sizes)
 

@@ -218,6 +218,14 @@ def test_values_are_filled_converted_and_taken(xp):
     assert np.array_equal(device.to_host(values), np.arange(70_000)[::-1] / 2)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32])
+def test_orders_are_inverted(xp, dtype):
+    order = np.random.default_rng(1).permutation(70_000).astype(dtype)
+    positions = device.invert_order(xp.asarray(order))
+    assert positions.dtype == np.int32
+    assert np.array_equal(device.to_host(positions), np.argsort(order))
+
+
 def test_values_are_put_and_compared_with_bounds(xp):
     numbers = device.arange(10, np.float64, xp)
     device.put(numbers, xp.asarray([9, 2], np.int32), np.inf)
