@@ -32,13 +32,16 @@ from rapidsgraph import device
 
 PRECISIONS = {"pagerank": "double", "pagerank_single": "single"}  # of PageRank, by task
 PLAIN, STREAMED = ("pagerank", "bfs", "components"), ("streamed",)
+DIRECTED = ("strong components", "labels")
+UNDIRECTED = ("scan", "triangles", "clustering", "core numbers", "neighbor similarity")
 GRAPHS = {  # graph, tasks, and numbers of workers if not those of --workers
     "cpu": (("rmat21-16", PLAIN), ("rmat21-8", PLAIN, [1]), ("rmat19-16", ("sssp",)),
-            ("rmat17u-16", ("scan",)), ("uniform16-256", STREAMED)),
+            ("rmat19-16", DIRECTED), ("rmat17u-16", UNDIRECTED), ("uniform16-256", STREAMED)),
     "gpu": (("rmat24-40", (*PLAIN, "pagerank_single", "cugraph")), ("rmat24-20", PLAIN, [1]),
-            ("rmat24-40", ("sssp",)), ("rmat20u-40", ("scan",)), ("uniform20-256", STREAMED)),
+            ("rmat24-40", ("sssp",)), ("rmat22-16", DIRECTED), ("rmat20u-40", UNDIRECTED),
+            ("uniform20-256", STREAMED)),
     "quick": (("rmat9-8", PLAIN), ("rmat9-4", PLAIN, [1]), ("rmat9-8", ("sssp",)),
-              ("rmat9u-8", ("scan",)), ("uniform8-256", STREAMED)),
+              ("rmat9-8", DIRECTED), ("rmat9u-8", UNDIRECTED), ("uniform8-256", STREAMED)),
 }  # fmt: skip
 ROUNDS, STREAM_RATIO = {"cpu": 5, "gpu": 3, "quick": 1}, 100
 # Seconds after a call, in which Dask's client sends the release of the result: it sends a message

@@ -32,7 +32,8 @@ def measure(tool: str, tests: str) -> Iterator[Record]:
             "--kernel-name-exclude", "kernel_substring=cupy", sys.executable, "-m", "pytest", tests,
             "-p", "launch_counter", "-q", "--gpu", "-m", "sanitizer and gpu"]  # fmt: skip
     root = Path(__file__).resolve().parents[2]
-    environment = os.environ | {"PYTHONPATH": str(root / "tests")}  # of the plugin
+    path = [str(root / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]  # of the plugin
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
     done = subprocess.run(line, capture_output=True, text=True, cwd=root, env=environment)
     yield summarize(tool, done.returncode, done.stdout + done.stderr)
 
