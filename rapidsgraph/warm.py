@@ -154,8 +154,11 @@ def _label_propagation(edges: Any, weighted: Any) -> None:
 def _scan(edges: Any, weighted: Any) -> None:
     graph = rg.Graph(edges, directed=False, self_loops="drop")
     rg.scan(graph)
+    rg.scan(graph, epsilon=0.3)  # finds clusters, borders and hubs in this graph
     rg.structural_similarity(graph)
-    rg.ScanIndex(graph).query(0.5, 3)
+    rg.structural_similarity(edges[:99])  # merges lists
+    rg.scan(graph, epsilon=0.3, memberships=True)  # by counts of common neighbors
+    rg.ScanIndex(graph).query(0.3, 3)
 
 
 def _layered(edges: Any, weighted: Any) -> None:

@@ -436,11 +436,12 @@ def test_run_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
 def test_free_memory_is_read_for_large_graphs_only(monkeypatch):
     reads = []
     monkeypatch.setattr(device, "free_memory", lambda xp: reads.append(xp) or 2**40)
-    names = np.arange(local_graph.MIN_CHECKED_SIZE // 2)
-    rg.pagerank({"source": names[1:], "destination": names[1:]})
-    assert not reads
-    rg.pagerank({"source": names, "destination": names})
-    assert len(reads) == 2  # before the build and before the run
+    sizes = local_graph.MIN_CHECKED_SIZE // 2, run_memory.MIN_CHECKED_SIZE // 2
+    for size, num_reads in ((sizes[0] - 1, 0), (sizes[0], 1), (sizes[1] - 1, 1), (sizes[1], 2)):
+        reads.clear()
+        names = np.arange(size)
+        rg.pagerank({"source": names, "destination": names})
+        assert len(reads) == num_reads  # before the build, and before the run
 
 
 @pytest.mark.parametrize("algorithm", run_memory.ALGORITHM_BYTES)

@@ -53,6 +53,17 @@ def test_nothing_is_left_to_compile():
     edges = pandas.DataFrame({"source": ends[0], "destination": ends[1]})
     for run in startup.RUNS.values():
         run(rg, edges)
+    # 60 cliques of 10 vertices, of which each is joined to one of 40 hubs
+    first, second = np.triu_indices(10, 1)
+    cliques, members = 10 * np.arange(60)[:, None], np.arange(600)
+    source = np.concatenate([(cliques + first).ravel(), members])
+    destination = np.concatenate([(cliques + second).ravel(), 600 + members % 40])
+    graph = rg.Graph(
+        pandas.DataFrame({"source": source, "destination": destination}), directed=False
+    )
+    for run in (rg.scan, rg.structural_similarity, rg.scan, lambda g: rg.ScanIndex(g).query()):
+        run(graph)
+    assert rg.scan(graph)["role"].value_counts().to_dict() == {"core": 600, "hub": 40}
     layers = rg.LayeredEdgeList.build(edges, 0)
     for run in LAYERED:
         run(layers)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import device
+from .. import device, kernels
 from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame
@@ -171,7 +171,7 @@ def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> C
 
 def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: Array) -> Clustering:
     """Return the clustering of linked cores: attach borders, number clusters, find hubs."""
-    xp, num_vertices, adjacency = similar.xp, similar.num_vertices, similar.adjacency
+    xp, num_vertices = similar.xp, similar.num_vertices
     nearest_cores, _ = attach_borders(similar, device.flatnonzero(is_border), is_core)
     labels, is_member = xp.empty(num_vertices, xp.int32), xp.empty(num_vertices, bool)
     flags: dict[str, Any] = {
@@ -185,15 +185,31 @@ def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: A
     del roots, nearest_cores
     members = device.flatnonzero(is_member)
     clusters, num_clusters = number_clusters(labels, members)
-    neighbor_labels = device.full(num_vertices, NO_CLUSTER, xp.int32, xp)
-    is_hub = xp.zeros(num_vertices, bool)
-    similar.launch_on_rows(
-        "find_hubs", members, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        labels=clusters, neighbor_labels=neighbor_labels, is_hub=is_hub,
-    )  # fmt: skip
+    is_hub = _find_hubs(similar, clusters, num_clusters, members)
     roles = xp.empty(num_vertices, xp.int8)
     device.launch("scan", "assign_roles", is_hub=is_hub, roles=roles, **flags)
     return Clustering(clusters, roles, num_clusters, members, similar)
+
+
+def _find_hubs(
+    similar: SimilarityGraph, clusters: Array, num_clusters: int, members: Array
+) -> Array:
+    """Return whether each vertex is in no cluster and has neighbors in several."""
+    xp, adjacency = similar.xp, similar.adjacency
+    is_hub = xp.zeros(similar.num_vertices, bool)
+    if num_clusters < 2:
+        return is_hub
+    arguments = {
+        "offsets": adjacency.offsets, "neighbors": adjacency.neighbors, "labels": clusters,
+        "is_hub": is_hub,
+    }  # fmt: skip
+    if xp is np and not similar.min_level:  # a query of an index reads few lists
+        with device.parallel_region(similar.num_arcs):
+            kernels.pruned_scan.find_hubs(**arguments)
+        return is_hub
+    neighbor_labels = device.full(similar.num_vertices, NO_CLUSTER, xp.int32, xp)
+    similar.launch_on_rows("find_hubs", members, neighbor_labels=neighbor_labels, **arguments)
+    return is_hub
 
 
 def link_cores(similar: SimilarityGraph, rows: Array, is_core: Array) -> tuple[Array, Array]:

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import device
+from .. import device, kernels
 from .from_frame import Column, Frame, column_names, get_column, library_name
+
+MIN_DECODED_ROWS = 512  # of text by category, below which a kernel saves no time
 
 
 def make_frame(
@@ -152,10 +154,35 @@ def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> An
     if kind == "arrays":
         return np.array(categories, object)[codes]
     if kind == "pandas":
-        return _pandas_categories(tuple(categories)).take(codes)
+        return _decode_pandas(codes, tuple(categories))
     import pyarrow
 
     return pyarrow.array(categories, pyarrow.string()).take(pyarrow.array(codes))
+
+
+def _decode_pandas(codes: np.ndarray, categories: tuple[str, ...]) -> Any:
+    """Return a text array of pandas; Arrow's own gather takes five times as long."""
+    array, words = _pandas_categories(categories), _category_words(categories)
+    if len(codes) < MIN_DECODED_ROWS or words is None or codes.dtype != np.int8:
+        return array.take(codes)
+    import pyarrow
+
+    offsets = np.empty(len(codes) + 1, np.int64)
+    data = np.empty(len(codes) * int(words[1].max()) + kernels.text.WORD_BYTES, np.uint8)
+    kernels.text.write_categories(codes, *words, offsets, data)
+    buffers = pyarrow.py_buffer(offsets), pyarrow.py_buffer(data[: int(offsets[-1])])
+    return array.dtype.__from_arrow__(pyarrow.LargeStringArray.from_buffers(len(codes), *buffers))
+
+
+@functools.cache
+def _category_words(categories: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the bytes and sizes of categories, or None if they or pandas' text do not allow it."""
+    encoded = [category.encode() for category in categories]
+    is_arrow = getattr(_pandas_categories(categories).dtype, "storage", None) == "pyarrow"
+    if not is_arrow or max(map(len, encoded)) > kernels.text.WORD_BYTES:
+        return None
+    words = [int.from_bytes(text, "little") for text in encoded]
+    return np.array(words, np.uint64), np.array([len(text) for text in encoded])
 
 
 @functools.cache

@@ -47,8 +47,8 @@ def mark_cores(
         for row in range(
             num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
         ):
-            similar = 1
-            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
+            start, stop, similar = offsets[np.uint64(row)], offsets[np.uint64(row + 1)], 1
+            for arc in range(start, stop if stop - start + 1 >= mu else start):
                 if similar >= mu:
                     break
                 similar += _similar(row, arc, neighbors, common, sizes, numerator, denominator)
@@ -108,13 +108,24 @@ def join_cores(
         for i in range(num_rows * block // NUM_BLOCKS, num_rows * (block + 1) // NUM_BLOCKS):
             row = np.uint64(rows[np.uint64(i)])
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
-                if _similar(row, arc, neighbors, common, sizes, numerator, denominator):
-                    neighbor = np.uint64(neighbors[np.uint64(arc)])
-                    if not is_core[neighbor]:
-                        is_border[neighbor] = True
-                    elif neighbor < row:
-                        join(parents, row, neighbor)
-                elif _ends(row, arc, floor, neighbors, common, sizes):
+                neighbor = np.uint64(neighbors[np.uint64(arc)])
+                is_other_core = is_core[neighbor]
+                is_similar = _similar(row, arc, neighbors, common, sizes, numerator, denominator)
+                # No branch depends on a single flag of the arc, since it could not be predicted.
+                if (
+                    is_similar
+                    & is_other_core
+                    & (neighbor < row)
+                    & (parents[neighbor] != parents[row])
+                ):
+                    join(parents, row, neighbor)
+                if is_similar & (not is_other_core) and not is_border[neighbor]:
+                    is_border[neighbor] = True
+                if (
+                    floor > 0
+                    and not is_similar
+                    and _ends(row, arc, floor, neighbors, common, sizes)
+                ):
                     break
 
 
@@ -140,12 +151,15 @@ def attach_borders(
             best, most, size = np.int64(-1), np.uint64(0), np.uint64(1)
             num_cores = 0
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
-                if not _similar(row, arc, neighbors, common, sizes, numerator, denominator):
-                    if _ends(row, arc, floor, neighbors, common, sizes):
-                        break
-                    continue
                 core = np.int64(neighbors[np.uint64(arc)])
-                if not is_core[np.uint64(core)]:
+                is_similar = _similar(row, arc, neighbors, common, sizes, numerator, denominator)
+                if not (is_similar & is_core[np.uint64(core)]):
+                    if (
+                        floor > 0
+                        and not is_similar
+                        and _ends(row, arc, floor, neighbors, common, sizes)
+                    ):
+                        break
                     continue
                 num_cores += 1
                 shared = np.uint64(common[np.uint64(arc)])
@@ -199,33 +213,47 @@ def measure_clusters(num_members, members, labels, cluster_sizes, first_members)
         first_members[label] = minimum(first_members[label], member)
 
 
+@serial
 def label_members(num_vertices, is_core, is_border, roots, nearest, labels, is_member):
-    np.logical_or(is_core, is_border, out=is_member)
-    labels.fill(NO_CLUSTER)
-    np.copyto(labels, roots, where=is_core)
-    borders = np.flatnonzero(is_border)
-    labels[borders] = roots[nearest[borders]]
+    for vertex_ in range(num_vertices):
+        vertex = np.uint64(vertex_)
+        # Masks instead of branches, which could not be predicted. NO_CLUSTER has all bits set.
+        border = np.uint64(0) - np.uint64(is_border[vertex])
+        core = (np.uint64(nearest[vertex]) & border) | (vertex & ~border)
+        is_member[vertex] = is_core[vertex] | is_border[vertex]
+        labels[vertex] = roots[core] | (np.int32(is_member[vertex]) - np.int32(1))
 
 
 def assign_roles(num_vertices, is_core, is_border, is_hub, roles):
-    roles.fill(OUTLIER)
-    roles[is_hub] = HUB
-    roles[is_border] = BORDER
-    roles[is_core] = CORE
+    # Roles exclude one another, so each vertex has one term at most. This takes a tenth of the time
+    # of assignments by mask.
+    np.multiply(is_core, np.int8(CORE - OUTLIER), out=roles)
+    roles += is_border * np.int8(BORDER - OUTLIER)
+    roles += is_hub * np.int8(HUB - OUTLIER)
+    roles += np.int8(OUTLIER)
 
 
+@serial
 def list_clusters(num_members, members, labels, cluster_sizes, first_members, keys, num_keys):
-    used = np.flatnonzero(cluster_sizes)
-    keys[: used.size] = (-cluster_sizes[used].astype(np.int64) << 32) + first_members[used]
-    num_keys[0] = used.size
+    count = 0
+    for i in range(num_members):
+        member = members[np.uint64(i)]
+        label = np.uint64(labels[np.uint64(member)])
+        if first_members[label] == member:
+            keys[np.uint64(count)] = (np.int64(-cluster_sizes[label]) << 32) + member
+            count += 1
+    num_keys[0] = count
 
 
 def number_clusters(num_keys, keys, labels, numbers):
     numbers[labels[keys.astype(np.int32)]] = np.arange(num_keys, dtype=np.int32)  # the low half
 
 
+@serial
 def assign_clusters(num_members, members, labels, numbers, clusters):
-    clusters[members] = numbers[labels[members]]
+    for i in range(num_members):
+        member = np.uint64(members[np.uint64(i)])
+        clusters[member] = numbers[np.uint64(labels[member])]
 
 
 @parallel

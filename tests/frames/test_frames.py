@@ -13,7 +13,7 @@ from conftest import FrameMaker, ranks_of, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph import frames
-from rapidsgraph.frames import factorize
+from rapidsgraph.frames import factorize, to_frame
 
 # A path 1 -> 2 -> 3, and what its vertices hold after one iteration.
 PATH = {1: 0.05 + 0.85 / 9, 2: 1 / 3 + 0.85 / 9, 3: 1 / 3 + 0.85 / 9}
@@ -623,3 +623,15 @@ def test_frames_are_those_of_the_constructor_of_pandas(values):
     frame["more"] = expected["more"] = 1
     frame.loc[2, "vertex"] = expected.loc[2, "vertex"] = 7
     pandas.testing.assert_frame_equal(frame.sort_values("vertex"), expected.sort_values("vertex"))
+
+
+@pytest.mark.parametrize("categories", [("core", "é", ""), ("longer than a word", "b", "c")])
+@pytest.mark.parametrize("size", [0, 1, to_frame.MIN_DECODED_ROWS, 5000])
+def test_text_by_category_is_what_pandas_gathers(size, categories):
+    codes = np.random.default_rng(size).integers(0, 3, size).astype(np.int8)
+    column = frames.make_frame("pandas", {"x": frames.decode_text("pandas", codes, categories)})[
+        "x"
+    ]
+    expected = pandas.Series(categories).take(codes).reset_index(drop=True).rename("x")
+    pandas.testing.assert_series_equal(column, expected)
+    pandas.testing.assert_series_equal(column.str.len(), expected.str.len())
