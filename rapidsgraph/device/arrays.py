@@ -240,8 +240,7 @@ def cgroup_memory() -> tuple[int, int] | None:
     first, second = (f"{CGROUP_MOUNT}/memory", CGROUP_V1), (str(CGROUP_MOUNT), CGROUP_V2)
     groups = [second, first]
     with contextlib.suppress(OSError):
-        text = Path(CGROUP_MEMBERSHIP).read_text(errors="surrogateescape")
-        for line in text.splitlines():
+        for line in os.fsdecode(_read(CGROUP_MEMBERSHIP)).splitlines():
             _, controllers, path = [*line.split(":", 2), "", ""][:3]
             if controllers and "memory" not in controllers.split(","):
                 continue
@@ -265,9 +264,14 @@ def cgroup_memory() -> tuple[int, int] | None:
 
 def _read_integer(path: str, field: str = "") -> int:
     """Return the number in a file, or behind the name of a field, which begins a line."""
-    with open(path) as file:
-        text = file.read()
+    text = _read(path)
     if field:
-        _, _, text = f"\n{text}".partition(f"\n{field} ")
-        text = text.partition("\n")[0]
+        _, _, text = (b"\n" + text).partition(f"\n{field} ".encode())
+        text = text.partition(b"\n")[0]
     return int(text)
+
+
+def _read(path: str) -> bytes:
+    """Return the content of a small file, without the buffers that take longer than the read."""
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
