@@ -10,7 +10,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -22,38 +23,52 @@ TOOLS = {
     "racecheck": [],
     "synccheck": [],
 }
-PATTERNS = {"summary": r"(?:ERROR|RACECHECK) SUMMARY: (.*)", "tests": r"(\d+ (?:pass|fail).*) in",
-            "not_launched": r"kernels not launched: (.*)"}  # fmt: skip
+PATTERNS = (r"(?:ERROR|RACECHECK) SUMMARY: (.*)", r"(\d+) passed", r"kernels not launched: (.*)")
+ROOT = Path(__file__).resolve().parents[2]
+PROCESSES = 8  # at once, most of whose time is that of compilers and of Python
 
 
-def measure(tool: str, tests: str) -> Iterator[Record]:
-    """Run tests under a tool, and yield the record of its output."""
+def measure(tool: str, tests: Path) -> Iterator[Record]:
+    """Run the modules with marked tests under a tool, several at once, and yield their record."""
+    marked = [path for path in sorted(tests.rglob("test_*.py")) or [tests]
+              if "mark.sanitizer" in path.read_text()]  # fmt: skip
+    with ThreadPoolExecutor(min(PROCESSES, os.cpu_count() or 1)) as pool:
+        yield summarize(tool, list(pool.map(partial(run_module, tool), marked)))
+
+
+def run_module(tool: str, module: Path) -> tuple[int, str]:
+    """Run the marked tests of a module under a tool, and return the exit status and the output."""
     line = ["compute-sanitizer", "--tool", tool, *TOOLS[tool], "--error-exitcode", "99",
-            "--kernel-name-exclude", "kernel_substring=cupy", sys.executable, "-m", "pytest", tests,
-            "-p", "launch_counter", "-q", "--gpu", "-m", "sanitizer and gpu"]  # fmt: skip
-    root = Path(__file__).resolve().parents[2]
-    path = [str(root / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]  # of the plugin
+            "--kernel-name-exclude", "kernel_substring=cupy", sys.executable, "-m", "pytest",
+            str(module), "-p", "launch_counter", "-q", "--gpu",
+            "-m", "sanitizer and gpu"]  # fmt: skip
+    path = [str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]  # of the plugin
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
-    done = subprocess.run(line, capture_output=True, text=True, cwd=root, env=environment)
-    yield summarize(tool, done.returncode, done.stdout + done.stderr)
+    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, env=environment)
+    return done.returncode, done.stdout + done.stderr
 
 
-def summarize(tool: str, status: int, output: str) -> Record:
-    """Return the record of a tool's output; it is all right if tests and tool are."""
-    record: Record = {"table": "sanitizer", "tool": tool}
-    for name, pattern in PATTERNS.items():
-        record[name] = (re.findall(pattern, output) or [None])[-1]
-    is_ok = status == 0 and None not in record.values()
-    if not is_ok:
-        print(output[-8000:], file=sys.stderr)
-    return record | {"check": "ok" if is_ok else f"failed: status {status}: {output[-200:]}"}
+def summarize(tool: str, runs: Sequence[tuple[int, str]]) -> Record:
+    """Return the record of the runs of modules; it is all right if tests and tool are."""
+    record: Record = {"table": "sanitizer", "tool": tool, "check": "ok"}
+    passed, not_launched = 0, []
+    for status, output in runs:
+        found = [re.findall(pattern, output) for pattern in PATTERNS]
+        if status or not all(found):
+            print(output[-8000:], file=sys.stderr)
+            return record | {"check": f"failed: status {status}: {output[-200:]}"}
+        record["summary"], tests, kernels = (matches[-1] for matches in found)
+        passed += int(tests)
+        not_launched.append(set(kernels.split(", ")) - {"none"})
+    missing = ", ".join(sorted(set.intersection(*not_launched))) or "none"
+    return record | {"tests": passed, "not_launched": missing}
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     """Yield the measurement by each tool; each is saved, because the next may take too long."""
     tests = session.start["tests"] = session.options.tests
     for tool in session.tasks(TOOLS):
-        yield tool, partial(measure, tool, tests)
+        yield tool, partial(measure, tool, ROOT / tests)
 
 
 SUITE = Suite("sanitizer", measurements, in_processes=True)

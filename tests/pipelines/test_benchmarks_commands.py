@@ -213,8 +213,12 @@ def test_beside_cugraph_on_a_small_graph(tmp_path):
 
 
 def test_sanitizer_reads_the_summaries():
-    output = "3 passed in 2.1s\nkernels not launched: none\n========= ERROR SUMMARY: 0 errors\n"
-    record = sanitizer.summarize("memcheck", 0, output)
-    assert record["check"] == "ok" and record["not_launched"] == "none"
-    assert sanitizer.summarize("memcheck", 99, output)["check"].startswith("failed")
-    assert sanitizer.summarize("memcheck", 0, "no such tool")["check"].startswith("failed")
+    output = "{} passed in 2.1s\nkernels not launched: {}\n========= ERROR SUMMARY: 0 errors\n"
+    runs = [(0, output.format(3, "a.b, c.d, e.f")), (0, output.format(4, "c.d, g.h"))]
+    record = sanitizer.summarize("memcheck", runs)
+    assert record["check"] == "ok" and record["tests"] == 7
+    assert record["not_launched"] == "c.d" and record["summary"] == "0 errors"
+    everything = sanitizer.summarize("memcheck", [*runs, (0, output.format(1, "none"))])
+    assert everything["not_launched"] == "none"
+    for failed in ((99, runs[0][1]), (0, "no such tool")):
+        assert sanitizer.summarize("memcheck", [*runs, failed])["check"].startswith("failed")
