@@ -23,7 +23,6 @@ COUNTS = "common neighbors"  # beginning of the keys by which a Graph caches the
 
 
 def ready(case: Workload) -> Any:
-    """Return the graph."""
     return case.graph
 
 
@@ -78,13 +77,11 @@ add("neighbor_similarity", "neighbor_similarity",
 
 
 def cluster_counted(graph: Any, case: Workload, method: str) -> Any:
-    """Cluster with the counts of edges that are known."""
     graph.cached(f"{COUNTS}, {method}", lambda: case.common_neighbors)
     return rg.scan(graph, **CLUSTERS, method=method)
 
 
 def clusters(answer: Any, case: Workload) -> Any:
-    """Return clusters and cores."""
     return clusters_and_cores(answer)
 
 
@@ -99,7 +96,6 @@ add("scan", "ScanIndex.query", lambda index, case: index.query(**CLUSTERS),
 
 
 def build_and_iterate(_: None, case: Workload) -> Any:
-    """Build a graph, and run one iteration of PageRank."""
     graph = case.build()
     rg.pagerank(graph, tolerance=0, max_iterations=1, precision="single", progress=False)
     return graph

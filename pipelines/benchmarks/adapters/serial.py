@@ -135,7 +135,6 @@ def lists(case: Workload) -> tuple[Any, ...]:
 
 
 def counted_lists(case: Workload) -> tuple[Any, ...]:
-    """Return the lists and the counts."""
     return *lists(case)[:2], to_host(case.common_neighbors)
 
 
