@@ -56,7 +56,8 @@ SUITES = {
         replace(scaling.SUITE, name="cugraph",
                 options={"only": CUGRAPH, "graphs": ["rmat20-16", "rmat22-16"]}),
         replace(scaling.SUITE, name="cugraph-large",
-                options={"only": CUGRAPH, "graphs": ["rmat24-40"]}),
+                options={"only": [*CUGRAPH[2:7], "core_number", *CUGRAPH[:2]],
+                         "graphs": ["rmat24-40"]}),
     )
 }  # fmt: skip
 
