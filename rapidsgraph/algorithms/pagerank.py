@@ -9,7 +9,7 @@ With W[u] the weight that leaves u, an iteration computes::
 where dangling_mass is the PageRank of vertices without out-edges.
 
 Method `auto` runs many iterations per launch, over rows in a layout of their own
-(`pagerank_layout`, or `pagerank_blocks` for large graphs in single precision). The methods of Kim
+(`pagerank_layout`, or `pagerank_blocks` for many iterations on large graphs). The methods of Kim
 and of Reddy launch kernels for every iteration (`pagerank_methods`).
 """
 
@@ -156,7 +156,7 @@ class PageRankProblem:
     @property
     def batch_size(self) -> int:
         """Number of iterations between reads of the state: about 0.1 s of work."""
-        pace = 3e9 if self.graph.xp is np else 3e11  # approximate bytes per second
+        pace = 3e9 if self.graph.xp is np else 3e12  # approximate bytes per second
         work = 16 * self.graph.num_arcs + 64 * self.graph.num_vertices
         return int(max(1, min(pace / 10 / work, 10_000)))
 
@@ -166,10 +166,13 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     graph, xp, value_type = problem.graph, problem.graph.xp, problem.value_type
     num_vertices = graph.num_vertices
     # Both modules have the same functions.
-    form: Any = pagerank_blocks if pagerank_blocks.pays_off(graph, value_type) else pagerank_layout
+    form: Any = pagerank_layout
+    key, blocked_key = (f"PageRank {kind}, {value_type.__name__}" for kind in ("layout", "blocks"))
+    if graph.is_cached(blocked_key) or pagerank_blocks.pays_off(graph, problem.max_iterations):
+        form, key = pagerank_blocks, blocked_key
     logger.debug("pagerank: layout %s", form.__name__.rpartition(".")[2])
     layout = graph.cached(
-        f"PageRank layout, {value_type.__name__}",
+        key,
         lambda: form.arrange(
             graph.csc, problem.weights, graph.out_degrees, problem.out_weights, value_type
         ),

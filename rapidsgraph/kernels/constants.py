@@ -36,7 +36,10 @@ PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums
 PAGERANK_BLOCK_CHUNK = 512  # most entries of a row that one warp sums
 PAGERANK_LANE_ENTRIES = 4  # contiguous entries of a lane
 PAGERANK_MAX_TILES = 4096  # tiles, including the tail
-PAGERANK_VECTOR = 4  # values that are copied at once: 16 bytes
+PAGERANK_VECTOR = 4  # values by which arrays in shared memory are aligned: at least 16 bytes
+PAGERANK_LONG_SUM, PAGERANK_SHORT_SUM = 8, 2  # contributions in a value; at most 1 is left over
+PAGERANK_SUM_KINDS = 3  # long and short sums, and single contributions
+PAGERANK_MAX_SUMMED = 128  # ranges of contributions that have sums
 
 # BFS and SSSP
 FRONTIER_CHUNK = 2048  # arcs of a long adjacency list that one block expands at a time
