@@ -78,6 +78,7 @@ def build_storage(
         weight_dtype=weight_dtype,
         root_id=root_id,
         minimum_edges=minimum_edges,
+        is_merged=graph.is_merged,
     )
     roots = graph.xp.asarray([root_id], graph.xp.int32)
     distances = run_bfs(graph, roots, predecessors=False, bottom_up=not graph.directed).distances

@@ -59,6 +59,8 @@ class LayeredStorage:
     ----------
     labeling : Labeling
         Vertex names, and the frame library of results.
+    is_merged : bool
+        Whether it is known that there are no parallel edges.
     order : int32 array, shape (num_vertices,)
         Vertex id at each position.
     out_weights : float64 array, shape (num_vertices,)
@@ -99,11 +101,12 @@ class LayeredStorage:
         weight_dtype: type | None,
         root_id: int,
         minimum_edges: int | None,
+        is_merged: bool,
     ) -> None:
         self.labeling = labeling
         self.directed, self.weighted = directed, weighted
         self.num_edges, self.weight_dtype = num_edges, weight_dtype
-        self.root_id, self.minimum_edges = root_id, minimum_edges
+        self.root_id, self.minimum_edges, self.is_merged = root_id, minimum_edges, is_merged
 
     @classmethod
     def from_store(cls, store: Store, device_name: Device) -> LayeredStorage:
@@ -127,6 +130,7 @@ class LayeredStorage:
             weight_dtype=store.weight_dtype,
             root_id=manifest["root_id"],
             minimum_edges=manifest["minimum_edges"],
+            is_merged=manifest.get("is_merged", False),  # not known of stores without the field
         )
         storage._store, storage.is_mapped = store, True
         storage.location = str(store.folder / EDGES)

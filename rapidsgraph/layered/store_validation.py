@@ -64,6 +64,8 @@ def check_manifest(manifest: Mapping[str, Any], path: Path, files: Sequence[str]
     check("depth", lambda n: is_count(n) and n < reached, f"0 to {reached - 1}")
     for field in ("directed", "weighted"):
         check(field, lambda value: isinstance(value, bool), "true or false")
+    if "is_merged" in manifest:  # stores of the first builds of this version are without
+        check("is_merged", lambda value: isinstance(value, bool), "true or false")
     types = ("float32", "float64") if manifest["weighted"] else (None,)
     check("weight_dtype", types.__contains__, " or ".join(map(str, types)))
     check(

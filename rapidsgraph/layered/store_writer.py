@@ -195,6 +195,7 @@ class StoreContents:
     weight_dtype: Any
     num_edges: int
     minimum_edges: int | None
+    is_merged: bool
     layer_starts: np.ndarray
     layer_edges: np.ndarray
     order: np.ndarray
@@ -311,6 +312,7 @@ class StoreWriter:
                 "weighted": layered.weighted,
                 "weight_dtype": None if weight_dtype is None else np.dtype(weight_dtype).name,
                 "minimum_edges": layered.minimum_edges,
+                "is_merged": layered.is_merged,
                 **name_metadata(layered.labeling.names, layered.labeling.is_endpoint_specific),
                 "source_columns": list(layered.labeling.source_columns),
                 "origin": layered.origin,

@@ -61,8 +61,10 @@ def open_tiles(
     per_neighbor = TILE_BYTES[algorithm].per_arc
     num_neighbors = (2 if storage.directed else 1) * storage.num_edges
     available, least = available_memory(storage, limit), reserved + min_stream_bytes(storage)
-    if available < least:  # name a limit that suffices for any list without parallel edges
-        bound = min(num_neighbors, (2 if storage.directed else 1) * storage.num_vertices)
+    if available < least:  # name a limit that suffices for the list of any vertex
+        bound = num_neighbors
+        if storage.is_merged:
+            bound = min(bound, (2 if storage.directed else 1) * storage.num_vertices)
         check_memory(storage, purpose, least + per_neighbor * bound, available, limit)
     remaining = max(available - least, 0)
     if limit is None:

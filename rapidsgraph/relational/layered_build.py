@@ -94,11 +94,12 @@ def build_storage(
         temporary_folder(resolve_destination(folder)) as temporary,
         TempFiles(temporary) as files,
     ):
-        directed = graph.directed if isinstance(graph, DistributedGraph) else True
+        is_graph = isinstance(graph, DistributedGraph)  # rather than a frame
+        directed, is_merged = (graph.directed, graph.is_merged) if is_graph else (True, True)
         builder = _Builder(
             as_frame_graph(graph, DEFAULT_WEIGHT, multi_edges="first"), executor, files, writer
         )
-        builder.build(root, directed, minimum_edges, partition_bytes, report)
+        builder.build(root, directed, is_merged, minimum_edges, partition_bytes, report)
     if executor.client is None:
         return LayeredStorage.from_store(open_store(folder), device)
     return DistributedLayeredStorage(folder, executor.client, device)
@@ -116,6 +117,7 @@ class _Builder:
         self,
         root: Vertices,
         directed: bool,
+        is_merged: bool,
         minimum_edges: int | None,
         partition_bytes: int,
         report: Report,
@@ -158,6 +160,7 @@ class _Builder:
                 weight_dtype=weight_dtype,
                 num_edges=num_edges,
                 minimum_edges=minimum_edges,
+                is_merged=is_merged,
                 layer_starts=np.cumsum([0, *layers["vertices"]]),
                 layer_edges=np.array([layers["forward_edges"], layers["backward_edges"]]),
                 order=order.mapped(),

@@ -117,6 +117,7 @@ def assert_same(opened, layered):
         "directed": layered.directed,
         "weighted": layered.weighted,
         "minimum_edges": layered.minimum_edges,
+        "is_merged": layered.is_merged,
         "own": list(layered.labeling.is_endpoint_specific),
         "source_columns": list(layered.labeling.source_columns),
         "origin": None,

@@ -218,6 +218,7 @@ class _Builder:
             labeling=labeling,
             root_id=root_id, directed=self.directed, weighted=csr.weighted,
             weight_dtype=csr.weight_dtype, num_edges=num_arcs, minimum_edges=minimum_edges,
+            is_merged=self.multi_edges != "keep",
             layer_starts=layers.starts, layer_edges=layer_edges, order=layers.order,
             out_weights=csr.out_weights()[layers.order], origin=origin,
         )  # fmt: skip
