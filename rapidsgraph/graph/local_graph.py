@@ -384,11 +384,17 @@ def build_graph(
     # statistics of the name columns, which estimates need, take longer.
     endpoints = columns.sources + columns.destinations
     num_names = num_rows * len(endpoints)
+    if isinstance(vertices, range):  # whose length may be too large for len()
+        num_names += max(0, vertices.stop - vertices.start)
     bound = MAX_BASE_BYTES + MAX_BYTES_PER_NAME * num_names
-    are_arrays = vertices is None and all(isinstance(values, xp.ndarray) for values in endpoints)
+    are_arrays = vertices is None or isinstance(vertices, range)
+    are_arrays = are_arrays and all(isinstance(values, xp.ndarray) for values in endpoints)
     fits = are_arrays and (num_names < MIN_CHECKED_SIZE or bound <= device.free_memory(xp))
     del endpoints
-    more_names = None if fits else _check_vertices(columns, vertices, options, check_memory)
+    if fits:
+        more_names = check_vertices(vertices, len(columns.sources), columns.schema.labels, xp)
+    else:
+        more_names = _check_vertices(columns, vertices, options, check_memory)
     names, *coo = name_vertices(
         columns.sources, columns.destinations, more_names, columns.schema.labels, xp,
         None if fits else check_table,
