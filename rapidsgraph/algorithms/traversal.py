@@ -189,7 +189,7 @@ def run_bfs(
         in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors, distances=distances,
         predecessors=predecessor_ids,
         queues=xp.empty(num_queues * num_vertices + 2, xp.int32),
-        frontier_bits=xp.empty(2 * num_words, xp.uint32), **work_space,
+        frontier_bits=xp.empty(3 * num_words, xp.uint32), **work_space,
     )  # fmt: skip
     num_rounds = work_space["state"].reshape(())
     if logger.isEnabledFor(logging.DEBUG):  # on a GPU, reading the number waits for the search

@@ -251,7 +251,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   long long *report = counters + 16;
   long long round = 0, level = 0, barriers = 0, unexplored = num_arcs, local_arcs_before = 0;
   bool may_pull = bottom_up;
-  unsigned int *current_bits = frontier_bits, *next_bits = frontier_bits + words;
+  unsigned int *current_bits = frontier_bits, *next_bits = frontier_bits + words,
+               *spare_bits = frontier_bits + 2 * words;
   __shared__ u64 last_words[5];
   if (threadIdx.x < 5) last_words[threadIdx.x] = 0;
   TeamBarrier barrier{(u64 *)counters + 21, 0, 0, min(TEAM_BLOCKS, (int)gridDim.x), last_words};
@@ -315,16 +316,14 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
         if (lane == 0) current_bits[word] = mask;
       }
       grid_barrier(arrived_blocks, ++barriers);
-      long long num_new = num_queued, before;
+      long long num_new = num_queued, num_unreached = -1, before;
       do {
-        begin_round();
-        Counters *next_counters = counters_of(counters, round + 1);
+        // The first level visits all vertices and lists those that it does not reach, and so on.
+        const int *unreached = queues + (round & 1) * num_vertices;
+        Next next = begin_round();
         long long new_vertices = 0, new_arcs = 0;
-        for (long long word = warp_id(); word < words; word += warp_count()) {
-          const long long vertex = word * WARP + lane;
-          const bool is_unreached = vertex < num_vertices && __ldcg(distances + vertex) == -1;
-          const long long start = is_unreached ? in_offsets[vertex] : 0;
-          const long long stop = is_unreached ? in_offsets[vertex + 1] : 0;
+        // Reach the vertex from the current frontier, if it has a neighbor there; or list it.
+        auto pull = [&](long long vertex, long long start, long long stop) {
           const unsigned int *bits = current_bits;
           const long long arc = first_arc(start, stop, 0, [=](long long position, int) {
             const int neighbor = in_neighbors[position];
@@ -336,21 +335,59 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
             new_vertices++;
             new_arcs += offsets[vertex + 1] - offsets[vertex];
           }
-          const unsigned mask = __ballot_sync(FULL_MASK, arc >= 0);
-          if (lane == 0) next_bits[word] = mask;
+          next.queue.append(arc < 0 && start < stop, (int)vertex);
+          return arc >= 0;
+        };
+        if (num_unreached < 0) {
+          // Each iteration loads what the next one needs.
+          int distance = 0;
+          long long start = 0, stop = 0;
+          auto load = [&](long long word) {
+            const long long vertex = word * WARP + lane;
+            if (word < words && vertex < num_vertices) {
+              distance = __ldcg(distances + vertex);
+              start = in_offsets[vertex];
+              stop = in_offsets[vertex + 1];
+            } else {
+              distance = 0;
+            }
+          };
+          load(warp_id());
+          for (long long word = warp_id(); word < words; word += warp_count()) {
+            const bool is_unreached = distance == -1;
+            const long long list_start = is_unreached ? start : 0,
+                            list_stop = is_unreached ? stop : 0;
+            load(word + warp_count());
+            const bool is_new = pull(word * WARP + lane, list_start, list_stop);
+            const unsigned mask = __ballot_sync(FULL_MASK, is_new);
+            if (lane == 0) next_bits[word] = mask, spare_bits[word] = 0;
+          }
+        } else {
+          STRIDE(word, words) spare_bits[word] = 0;
+          for (long long first = warp_id() * WARP; first < num_unreached;
+               first += warp_count() * WARP) {
+            const bool is_valid = first + lane < num_unreached;
+            const int vertex = is_valid ? unreached[first + lane] : 0;
+            const long long start = is_valid ? in_offsets[vertex] : 0,
+                            stop = is_valid ? in_offsets[vertex + 1] : 0;
+            if (pull(vertex, start, stop))
+              atomicOr(next_bits + vertex / WARP, 1u << (vertex % WARP));
+          }
         }
+        next.queue.flush(next.queue.count);
         new_vertices = warp_sum(new_vertices);
         new_arcs = warp_sum(new_arcs);
         if (lane == 0 && new_vertices) {
-          atomicAdd(&next_counters->num_found, (u64)new_vertices);
-          atomicAdd(&next_counters->num_arcs, (u64)new_arcs);
+          atomicAdd(&next.counters->num_found, (u64)new_vertices);
+          atomicAdd(&next.counters->num_arcs, (u64)new_arcs);
         }
         end_round();
         level++;
         unsigned int *previous_bits = current_bits;
-        current_bits = next_bits, next_bits = previous_bits;
+        current_bits = next_bits, next_bits = spare_bits, spare_bits = previous_bits;
         before = num_new;
         num_new = __ldcg(&counters_of(counters, round)->num_found);
+        num_unreached = __ldcg(&counters_of(counters, round)->num_queued);
         unexplored -= __ldcg(&counters_of(counters, round)->num_arcs);
       } while (num_new > 0 && level < depth_limit &&
                !(num_new < before && num_new < num_vertices / BFS_BETA) &&
@@ -414,8 +451,9 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     grid_barrier(arrived_blocks, ++barriers);
     for (long long word = warp_id(); word < words; word += warp_count()) {
       const long long vertex = word * WARP + lane;
-      const int depth = vertex < num_vertices ? distances[vertex] : 0;
-      const bool is_unreached = depth > 0 && predecessors[vertex] == NO_VERTEX;
+      const int depth = vertex < num_vertices ? distances[vertex] : 0,
+                known = vertex < num_vertices ? predecessors[vertex] : 0;
+      const bool is_unreached = depth > 0 && known == NO_VERTEX;
       const long long start = is_unreached ? in_offsets[vertex] : 0;
       const long long arc =
           first_arc(start, is_unreached ? in_offsets[vertex + 1] : 0, depth,

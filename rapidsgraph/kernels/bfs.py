@@ -209,7 +209,7 @@ def search(
     )
     counts = np.empty(2 * NUM_BLOCKS, np.int64)
     words = (num_vertices + 31) // 32
-    current_bits, next_bits = frontier_bits[:words], frontier_bits[words:]
+    current_bits, next_bits = frontier_bits[:words], frontier_bits[words : 2 * words]
     for index in range(num_sources):
         keys[sources[index]] = np.uint64(NO_VERTEX)
         queue[index] = sources[index]
