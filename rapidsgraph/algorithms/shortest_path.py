@@ -18,6 +18,7 @@ from ..frames import Frame
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import find_vertices, is_one_vertex, resolve_vertices
 from ..graph.vertex_names import Labeling
+from ..graph.weight_order import has_lists_by_weight
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import NO_VERTEX
 from .parameters import PathParameters
@@ -52,7 +53,10 @@ def shortest_path(graph: GraphLike, parameters: PathParameters) -> Frame:
     # The transpose would take longer than one search without it.
     bottom_up = graph.has_layout("csc")
     if is_weighted:
-        result = run_sssp(graph, sources, bottom_up=bottom_up, targets=targets.ids)
+        result = run_sssp(
+            graph, sources, bottom_up=bottom_up, targets=targets.ids,
+            by_weight=has_lists_by_weight(graph),
+        )  # fmt: skip
         check_target_distances(graph, result.distances, targets)
     else:
         result = run_bfs(graph, sources, bottom_up=bottom_up, targets=targets.ids)

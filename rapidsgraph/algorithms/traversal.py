@@ -23,6 +23,7 @@ from ..graph.csr import Adjacency, count_nonempty, row_indices, transpose
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
+from ..graph.weight_order import can_build_lists_by_weight, lists_by_weight
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import (
     COOPERATIVE_THREADS,
@@ -85,7 +86,8 @@ def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
     ids = _check_and_resolve(graph, parameters.source, "sssp", "SSSP")
     bottom_up = is_graph or not graph.directed
     if graph.weighted:
-        result = run_sssp(graph, ids, cutoff, predecessors, bottom_up)
+        by_weight = is_graph and can_build_lists_by_weight(graph)
+        result = run_sssp(graph, ids, cutoff, predecessors, bottom_up, by_weight=by_weight)
         distances = result.distances
         if cutoff == math.inf and can_overflow(graph.total_weight):
             check_distances(graph.csr, distances, graph.labeling)
@@ -204,22 +206,30 @@ def run_sssp(
     predecessors: bool = True,
     bottom_up: bool = True,
     targets: Array | None = None,
+    by_weight: bool = False,
 ) -> TraversalResult:
     """Run SSSP from int32 `ids`; with `bottom_up`, predecessors are computed from the CSC.
 
-    With int32 `targets`, the search ends when their distances are final, and vertices farther than
-    all of them count as unreached.
+    `by_weight` needs lists in the order of weights, which are built if missing. With int32
+    `targets`, the search ends when their distances are final, and vertices farther than all of them
+    count as unreached.
     """
     distances = device.full(graph.num_vertices, math.inf, np.float64, graph.xp)
     device.put(distances, ids, 0.0)
-    num_rounds = relax_from(graph, ids, distances, cutoff, targets=targets)
+    lists = lists_by_weight(graph) if by_weight else None
+    low = device.full(4, math.inf, np.float64, graph.xp)
+    num_rounds = relax_from(
+        graph, ids, distances, cutoff, targets=targets, lists=lists, min_distance=low
+    )
     if logger.isEnabledFor(logging.DEBUG):
         logger.debug("sssp: %d steps from %d sources", int(num_rounds), ids.size)
     if targets is not None:
         drop_farther(distances, targets)
     result = TraversalResult(distances, graph.xp.empty(0, np.int32), num_rounds)
     if predecessors:
-        result.predecessors = _compute_predecessors(graph, ids, distances, bottom_up)
+        result.predecessors = _compute_predecessors(
+            graph, ids, distances, bottom_up, lists, low[3:]
+        )
     return result
 
 
@@ -236,6 +246,8 @@ def relax_from(
     stop: float = math.inf,
     queues: Array | None = None,
     targets: Array | None = None,
+    lists: tuple[Adjacency, Adjacency] | None = None,
+    min_distance: Array | None = None,
 ) -> int | Array:
     """Lower `distances` in place along all paths from int32 `ids`.
 
@@ -253,6 +265,10 @@ def relax_from(
         From `allocate_queues`, for several calls.
     targets : int32 array, optional
         Vertices at whose final distances the search ends.
+    lists : (Adjacency, Adjacency), optional
+        From `lists_by_weight`.
+    min_distance : float64 array, shape (4,), optional
+        Infinity. The last one becomes the distance from which on `find_predecessors` reads lists.
 
     Returns
     -------
@@ -267,24 +283,29 @@ def relax_from(
             float(cutoff), float(stop), ids, targets, adjacency.offsets, adjacency.neighbors,
             adjacency.weights, distances, queues,
         )  # fmt: skip
+    if min_distance is None:
+        min_distance = device.full(4, math.inf, np.float64, xp)
+    adjacency, in_adjacency = lists or (adjacency, adjacency)
     work_space = _allocate_work_space(graph)
     device.launch(
         "sssp", "shortest_paths", size=num_vertices + graph.num_arcs // 4,
         threads=COOPERATIVE_THREADS, cooperative=True,
         num_vertices=num_vertices, num_arcs=graph.num_arcs, cutoff=cutoff, stop=stop,
-        delta=get_delta(graph), num_sources=ids.size, sources=ids,
-        num_targets=targets.size, targets=targets,
+        delta=get_delta(graph), by_weight=lists is not None,
+        num_sources=ids.size, sources=ids, num_targets=targets.size, targets=targets,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors, weights=adjacency.weights,
-        distances=distances, queues=queues,
+        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors,
+        in_weights=in_adjacency.weights, distances=distances, queues=queues,
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
-        min_distance=device.full(3, math.inf, np.float64, xp), **work_space,
+        min_distance=min_distance, **work_space,
     )  # fmt: skip
     return work_space["state"].reshape(())
 
 
 def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
-    """Return the queues of `relax_from`, of valid vertices: a CPU prefetches beyond their ends."""
-    return xp.zeros((2 if xp is np else 4) * num_vertices + 2, xp.int32)
+    """Return the queues of `relax_from`, on a CPU of valid vertices: it prefetches beyond ends."""
+    size = (2 if xp is np else 4) * num_vertices + 2
+    return xp.zeros(size, xp.int32) if xp is np else xp.empty(size, xp.int32)
 
 
 def _allocate_work_space(graph: Any) -> dict[str, Any]:
@@ -300,11 +321,20 @@ def _allocate_work_space(graph: Any) -> dict[str, Any]:
     }
 
 
-def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: bool) -> Array:
+def _compute_predecessors(
+    graph: Any,
+    ids: Array,
+    distances: Array,
+    bottom_up: bool,
+    lists: tuple[Adjacency, Adjacency] | None,
+    low: Array,
+) -> Array:
     """Return the smallest valid predecessor of every reached vertex that is not a source."""
     xp, num_vertices = graph.xp, graph.num_vertices
     predecessors = device.full(num_vertices, NO_VERTEX, xp.int32, xp)
-    if bottom_up:
+    if lists is not None:
+        find_predecessors(*lists, low, distances, predecessors)
+    elif bottom_up:
         pull_predecessors(graph.csc, distances, predecessors)
     else:
         push_predecessors(graph.csr, distances, predecessors)
@@ -323,6 +353,22 @@ def _compute_predecessors(graph: Any, ids: Array, distances: Array, bottom_up: b
         result = run_bfs(subgraph, starts, bottom_up=False)
         predecessors = xp.where(remaining, result.predecessors, predecessors)
     return predecessors
+
+
+def find_predecessors(
+    csr: Adjacency, csc: Adjacency, low: Array, distances: Array, predecessors: Array
+) -> None:
+    """Lower `predecessors` to valid ones, from lists in the order of weights.
+
+    Vertices at a distance of ``low[0]`` or more are predecessors in the CSC, others in the CSR.
+    """
+    num_vertices = csc.offsets.size - 1
+    device.launch(
+        "sssp", "find_predecessors", size=num_vertices, num_vertices=num_vertices, low=low,
+        offsets=csr.offsets, neighbors=csr.neighbors, weights=csr.weights,
+        in_offsets=csc.offsets, in_neighbors=csc.neighbors, in_weights=csc.weights,
+        distances=distances, predecessors=predecessors,
+    )  # fmt: skip
 
 
 def pull_predecessors(csc: Adjacency, distances: Array, predecessors: Array) -> None:

@@ -244,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
            int *distances, int *predecessors, int *queues, long long *chunks,
            unsigned int *frontier_bits, long long *counters, unsigned long long *arrived_blocks,
            long long *state) {
-  __shared__ int buffers[COOPERATIVE_THREADS / WARP][2 * WARP];
+  __shared__ int buffers[COOPERATIVE_THREADS / WARP][APPEND_CAPACITY];
   const int lane = lane_id();
   const long long words = (num_vertices + WARP - 1) / WARP,
                   max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;

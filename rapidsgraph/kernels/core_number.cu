@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     peel(long long num_vertices, long long num_arcs, const long long *offsets, const int *neighbors,
          int *cores, int *remaining, int *queues, long long *chunks, long long *counters,
          unsigned long long *arrived_blocks) {
-  __shared__ int buffers[2][COOPERATIVE_THREADS / WARP][2 * WARP];
+  __shared__ int buffers[2][COOPERATIVE_THREADS / WARP][APPEND_CAPACITY];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
   const long long max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
   long long round = 0, selection = 0, barriers = 0, num_remaining = num_vertices;
@@ -144,7 +144,7 @@ extern "C" __global__ void remove_vertices(long long num_removed, const int *rem
                                            long long level, const long long *offsets,
                                            const int *neighbors, int *cores, int *queue,
                                            unsigned long long *num_queued) {
-  __shared__ int buffers[BLOCK_THREADS / WARP][2 * WARP];
+  __shared__ int buffers[BLOCK_THREADS / WARP][APPEND_CAPACITY];
   Appender next{buffers[threadIdx.x / WARP], 0, queue, num_queued};
   expand(removed, num_removed, (const long long *)0, 0, offsets,
          [&](const bool *is_valid, const long long *arc, const int *) {

@@ -12,6 +12,9 @@
 
 #define LONG 64  // arcs from which one warp expands a list
 #define BATCH 4  // arcs that a thread loads at once
+#ifndef APPEND_CAPACITY
+#define APPEND_CAPACITY (2 * WARP)  // values in the buffer of an Appender
+#endif
 
 struct Counters {
   u64 num_queued, num_chunks, num_arcs, num_found;
@@ -31,7 +34,7 @@ __device__ __forceinline__ long long warp_count() {
   return gridDim.x * (long long)(blockDim.x / WARP);
 }
 
-// Buffer of a warp that appends to a queue, 32 values at a time.
+// Buffer of a warp that appends to a queue, APPEND_CAPACITY - 32 values at a time.
 struct Appender {
   int *buffer, count;
   int *queue;
@@ -43,7 +46,7 @@ struct Appender {
     if (is_valid) buffer[count + __popc(mask & ((1u << lane_id()) - 1))] = value;
     count += __popc(mask);
     __syncwarp();
-    if (count >= WARP) flush(WARP);
+    if (count > APPEND_CAPACITY - WARP) flush(APPEND_CAPACITY - WARP);
   }
 
   __device__ __forceinline__ void flush(int num_values) {
@@ -51,8 +54,16 @@ struct Appender {
     count -= num_values;
     u64 base = lane_id() ? 0 : atomicAdd(length, (u64)num_values);
     base = __shfl_sync(FULL_MASK, base, 0);
-    if (lane_id() < num_values) queue[base + lane_id()] = buffer[count + lane_id()];
+    for (int index = lane_id(); index < num_values; index += WARP)
+      queue[base + index] = buffer[count + index];
     __syncwarp();
+  }
+};
+
+// The arcs of a list that are visited: all of them.
+struct WholeList {
+  __device__ __forceinline__ long long operator()(int, long long, long long degree) const {
+    return degree;
   }
 };
 
@@ -64,9 +75,11 @@ struct Next {
   const long long *offsets;
   long long arcs;
 
-  // Append each vertex for which is_valid; all lanes must call it.
-  template <int COUNT>
-  __device__ __forceinline__ void take(const bool *is_valid, const int *vertex) {
+  // Append each vertex for which is_valid; all lanes must call it. length(vertex, start, degree) is
+  // an upper bound of the arcs that will be visited, the first ones of the list.
+  template <int COUNT, class Length = WholeList>
+  __device__ __forceinline__ void take(const bool *is_valid, const int *vertex,
+                                       Length length = Length()) {
     long long degree[COUNT];
     bool any = false;
 #pragma unroll
@@ -78,6 +91,7 @@ struct Next {
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
       arcs += degree[k];
+      if (degree[k] > FRONTIER_CHUNK) degree[k] = length(vertex[k], offsets[vertex[k]], degree[k]);
       queue.append(degree[k] > 0 && degree[k] <= FRONTIER_CHUNK, vertex[k]);
       if (degree[k] > FRONTIER_CHUNK) {
         const long long num_values = (degree[k] + FRONTIER_CHUNK - 1) / FRONTIER_CHUNK;
@@ -107,11 +121,13 @@ struct Next {
   }
 };
 
-// Call visit(is_valid, arcs, owners) for every arc of the frontier, BATCH per lane at a time.
-template <class Visit>
+// Call visit(is_valid, arcs, owners) for every arc of the frontier, BATCH per lane at a time; of
+// the lists of queued vertices, for the first length(vertex, start, degree).
+template <class Visit, class Length = WholeList>
 __device__ __forceinline__ void expand(const int *queue, long long num_queued,
                                        const long long *chunks, long long num_chunks,
-                                       const long long *offsets, Visit visit) {
+                                       const long long *offsets, Visit visit,
+                                       Length length = Length()) {
   const int lane = lane_id();
   bool is_valid[BATCH];
   long long arc[BATCH];
@@ -142,7 +158,7 @@ __device__ __forceinline__ void expand(const int *queue, long long num_queued,
     const bool has_vertex = lane < vertices_per_warp && first + lane < num_queued;
     const int vertex = has_vertex ? queue[first + lane] : 0;
     const long long start = has_vertex ? offsets[vertex] : 0;
-    const int degree = has_vertex ? (int)(offsets[vertex + 1] - start) : 0;
+    const int degree = has_vertex ? (int)length(vertex, start, offsets[vertex + 1] - start) : 0;
     for (unsigned remaining = __ballot_sync(FULL_MASK, degree >= LONG); remaining;
          remaining &= remaining - 1) {
       const int source_lane = __ffs(remaining) - 1;

@@ -12,6 +12,8 @@
 // Entries: shortest_paths, pull_predecessors, push_predecessors. Reference: Davidson, Baxter,
 // Garland, Owens, IPDPS 2014, https://doi.org/10.1109/IPDPS.2014.45 (near-far queues).
 
+#define APPEND_CAPACITY (4 * WARP)  // half of all vertices may be in a queue
+
 #include "frontier.cuh"
 
 #ifndef weight_t
@@ -20,6 +22,9 @@
 
 #define GROW_BELOW 4096      // expanded vertices per round: delta doubles if there are fewer,
 #define SHRINK_ABOVE 262144  // and is halved if there are more
+#define LIGHT_ABOVE 2        // arcs of a frontier per vertex from which only light ones are relaxed
+#define LIGHT_WIDTH 4        // width of the near queue then, in initial widths
+#define TAIL_GROWTH 4        // factor of delta per bound, once most arcs are behind
 #define LARGEST 1.7976931348623157e308
 #define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 
@@ -27,6 +32,83 @@
 __device__ __forceinline__ double lower(double *address, double value) {
   return __longlong_as_double(
       (long long)atomicMin((u64 *)address, (u64)__double_as_longlong(value)));
+}
+
+// A lower bound of the weights from an arc of a sorted list on: lists are in the order of weights
+// rounded down to single precision.
+__device__ __forceinline__ double least_from(weight_t weight) {
+  return (double)__double2float_rd((double)weight);
+}
+
+// Fold the arcs of a list in the order of weights: state = visit(state, neighbor, weight, distance
+// of the neighbor), while is_open(least weight of the rest, value, state) holds. The states of
+// parts of a list merge by minimum. All lanes call it, each with a list of its own: each tests a
+// few arcs, then the warp searches the remaining lists one by one.
+template <class State, class IsOpen, class Visit>
+__device__ __forceinline__ State fold_sorted(long long start, long long stop, const int *neighbors,
+                                             const weight_t *weights, const double *distances,
+                                             double value, State state, IsOpen is_open,
+                                             Visit visit) {
+  const int lane = lane_id();
+  for (int pass = 0; pass < 2; pass++) {
+    weight_t weight[BATCH];
+    int neighbor[BATCH];
+    double before[BATCH];
+    bool opens[BATCH];
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+      opens[k] = start + k < stop;
+      weight[k] = opens[k] ? weights[start + k] : (weight_t)0;
+    }
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+      if (opens[k] && !is_open(least_from(weight[k]), value, state)) opens[k] = false, stop = start;
+      neighbor[k] = opens[k] ? neighbors[start + k] : 0;
+    }
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) before[k] = opens[k] ? __ldcg(distances + neighbor[k]) : 0.0;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++)
+      if (opens[k]) state = visit(state, neighbor[k], (double)weight[k], before[k], value);
+    start += BATCH;
+  }
+  for (unsigned remaining = __ballot_sync(FULL_MASK, start < stop); remaining;
+       remaining &= remaining - 1) {
+    const int source_lane = __ffs(remaining) - 1;
+    const long long last = __shfl_sync(FULL_MASK, stop, source_lane);
+    const double lane_value = __shfl_sync(FULL_MASK, value, source_lane);
+    State lane_state = __shfl_sync(FULL_MASK, state, source_lane);
+    for (long long base = __shfl_sync(FULL_MASK, start, source_lane); base < last;
+         base += BATCH * WARP) {
+      weight_t weight[BATCH];
+      int neighbor[BATCH];
+      double before[BATCH];
+      bool opens[BATCH], ends = false;
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        const long long arc = base + k * WARP + lane;
+        opens[k] = arc < last;
+        weight[k] = opens[k] ? weights[arc] : (weight_t)0;
+      }
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        if (opens[k] && !is_open(least_from(weight[k]), lane_value, lane_state))
+          opens[k] = false, ends = true;
+        neighbor[k] = opens[k] ? neighbors[base + k * WARP + lane] : 0;
+      }
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) before[k] = opens[k] ? __ldcg(distances + neighbor[k]) : 0.0;
+#pragma unroll
+      for (int k = 0; k < BATCH; k++)
+        if (opens[k])
+          lane_state = visit(lane_state, neighbor[k], (double)weight[k], before[k], lane_value);
+      for (int step = WARP / 2; step > 0; step /= 2)
+        lane_state = min(lane_state, __shfl_xor_sync(FULL_MASK, lane_state, step));
+      if (__any_sync(FULL_MASK, ends)) break;
+    }
+    if (lane == source_lane) state = lane_state;
+  }
+  return state;
 }
 
 // Whether there are targets, and all are nearer than `bound`. No block writes distances meanwhile.
@@ -45,22 +127,32 @@ __device__ __forceinline__ bool are_settled(long long num_targets, const int *ta
 // `stop` or farther are reached, but not expanded. Sources are nearer. Reads the adjacency
 // lists, writes distances; marks has the round in whose frontier each vertex is, then whether it is
 // in the far queue. state[0] becomes the number of rounds.
+//
+// If by_weight, lists are in the order of weights, and in_* are the lists by destination. Once a
+// frontier has many arcs, `bound` narrows to LIGHT_WIDTH initial widths beyond the least distance
+// of a frontier, `low`, and only arcs that end before it are relaxed: the beginnings of lists. When
+// no vertex before `bound` is left, all others look for paths over an arc from one that is nearer:
+// a vertex reads its lightest arcs only, until they alone are too long. min_distance[3] becomes the
+// first such `low`: from there on, vertices have predecessors that are no nearer, or few arcs lead
+// to them.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     shortest_paths(long long num_vertices, long long num_arcs, double cutoff, double stop,
-                   double delta, long long num_sources, const int *sources, long long num_targets,
-                   const int *targets, const long long *offsets, const int *neighbors,
-                   const weight_t *weights, double *distances, int *queues, int *marks,
-                   long long *chunks, long long *counters, unsigned long long *arrived_blocks,
-                   double *min_distance, long long *state) {
-  __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][2 * WARP];
+                   double delta, long long by_weight, long long num_sources, const int *sources,
+                   long long num_targets, const int *targets, const long long *offsets,
+                   const int *neighbors, const weight_t *weights, const long long *in_offsets,
+                   const int *in_neighbors, const weight_t *in_weights, double *distances,
+                   int *queues, int *marks, long long *chunks, long long *counters,
+                   unsigned long long *arrived_blocks, double *min_distance, long long *state) {
+  __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][APPEND_CAPACITY];
   const int lane = lane_id(), warp = threadIdx.x / WARP;
   const long long max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
   int *is_in_far_queue = marks + num_vertices;
   u64 *far_lengths = (u64 *)(counters + 12);
   long long round = 0, barriers = 0, splits = 0, expanded = 0, num_rounds = 0;
+  long long unexplored = num_arcs;  // arcs of the vertices from `bound` on, or more
   const double first_step = delta;
-  double bound = fmin(delta, stop);
-  bool has_expanded = true;
+  double low = 0.0, bound = fmin(delta, stop), first_low = 0.0;
+  bool has_expanded = true, is_light = false, is_tail = false;
 
   auto begin_round = [&]() {
     if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -78,6 +170,34 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                     queues + (2 + (split & 1)) * num_vertices, far_lengths + split % 3};
   };
 
+  // The number of arcs of a list that end before `bound` from a distance: powers of 2 are tried
+  // first.
+  auto num_light = [&](double distance, long long start, long long degree) {
+    auto is_light_arc = [&](long long index) {
+      return distance + least_from(weights[start + index]) < bound;
+    };
+    long long last = 8;
+    while (last < degree && is_light_arc(last - 1)) last *= 2;
+    long long first = last > 8 ? last / 2 : 0;
+    last = min(last, degree);
+    while (first < last) {
+      const long long middle = (first + last) / 2;
+      if (is_light_arc(middle))
+        first = middle + 1;
+      else
+        last = middle;
+    }
+    return first;
+  };
+  // Distances may decrease until a vertex is expanded, but not below `low`. If they do later, it is
+  // in the next frontier.
+  auto max_length = [&](int, long long start, long long degree) {
+    return is_light ? num_light(low, start, degree) : degree;
+  };
+  auto length = [&](int vertex, long long start, long long degree) {
+    return is_light ? num_light(__ldcg(distances + vertex), start, degree) : degree;
+  };
+
   {
     Next next = begin_round();
     next.take_all(sources, num_sources);
@@ -89,13 +209,48 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     const Counters *round_counters = counters_of(counters, round);
     const long long num_queued = __ldcg(&round_counters->num_queued),
                     num_chunks = __ldcg(&round_counters->num_chunks);
+    const long long frontier_arcs = __ldcg(&round_counters->num_arcs);
+    const int *queue = queues + (round & 1) * num_vertices;
+    const long long *long_lists = chunks + (round & 1) * max_chunks;
+    if (by_weight && !is_light && frontier_arcs > LIGHT_ABOVE * num_vertices &&
+        frontier_arcs > unexplored / BFS_ALPHA) {
+      is_light = has_expanded = true;
+      if (!is_tail) first_low = low;
+      delta = LIGHT_WIDTH * first_step;
+      bound = fmin(bound, fmax(low + delta, nextafter(low, INFINITE)));
+      Next next = begin_round();
+      Appender far = far_queue(splits);
+      for (long long first = warp_id() * WARP; first < num_queued + num_chunks;
+           first += warp_count() * WARP) {
+        const long long item = first + lane;
+        bool is_valid = item < num_queued;
+        int candidate[1] = {is_valid ? queue[item] : 0};
+        if (!is_valid && item < num_queued + num_chunks) {
+          const long long chunk = long_lists[item - num_queued];
+          is_valid = (chunk & 0xffffffff) == 0;
+          candidate[0] = (int)(chunk >> 32);
+        }
+        const double distance = is_valid ? __ldcg(distances + candidate[0]) : 0.0;
+        const bool is_near[1] = {is_valid && distance < bound};
+        const bool is_far =
+            is_valid && !is_near[0] && atomicExch(&is_in_far_queue[candidate[0]], 1) == 0;
+        next.take<1>(is_near, candidate, max_length);
+        far.append(is_far, candidate[0]);
+      }
+      next.finish();
+      far.flush(far.count);
+      grid_barrier(arrived_blocks, ++barriers);
+      round++;
+      continue;
+    }
+
     if (num_queued + num_chunks > 0) {
       Next next = begin_round();
       Appender far = far_queue(splits);
       const int stamp = (int)round + 1;
       expand(
-          queues + (round & 1) * num_vertices, num_queued, chunks + (round & 1) * max_chunks,
-          num_chunks, offsets, [&](const bool *is_valid, const long long *arc, const int *owner) {
+          queue, num_queued, long_lists, num_chunks, offsets,
+          [&](const bool *is_valid, const long long *arc, const int *owner) {
             int neighbor[BATCH];
             double new_distance[BATCH], old_distance[BATCH];
             bool is_near[BATCH], is_far[BATCH];
@@ -103,28 +258,36 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
             for (int k = 0; k < BATCH; k++) {
               neighbor[k] = is_valid[k] ? neighbors[arc[k]] : -1;
               new_distance[k] =
-                  is_valid[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : 0.0;
+                  is_valid[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : INFINITE;
             }
 #pragma unroll
-            for (int k = 0; k < BATCH; k++)
-              old_distance[k] = is_valid[k] ? distances[neighbor[k]] : 0.0;
+            for (int k = 0; k < BATCH; k++) {
+              const bool is_relaxed =
+                  new_distance[k] <= cutoff && (!is_light || new_distance[k] < bound);
+              old_distance[k] = is_valid[k] && is_relaxed ? distances[neighbor[k]] : 0.0;
+            }
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-              const bool shorter = new_distance[k] < old_distance[k] && new_distance[k] <= cutoff;
-              if (shorter) old_distance[k] = lower(distances + neighbor[k], new_distance[k]);
-              is_near[k] = shorter && new_distance[k] < old_distance[k] && new_distance[k] < bound;
-              is_far[k] =
-                  shorter && new_distance[k] < old_distance[k] && !(new_distance[k] < bound);
+              bool is_shorter = new_distance[k] < old_distance[k];
+              if (is_shorter) {
+                old_distance[k] = lower(distances + neighbor[k], new_distance[k]);
+                is_shorter = new_distance[k] < old_distance[k];
+              }
+              is_near[k] = is_shorter && new_distance[k] < bound;
+              is_far[k] = is_shorter && !(new_distance[k] < bound);
             }
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
               if (is_near[k]) is_near[k] = atomicExch(&marks[neighbor[k]], stamp) != stamp;
               if (is_far[k]) is_far[k] = atomicExch(&is_in_far_queue[neighbor[k]], 1) == 0;
             }
-            next.take<BATCH>(is_near, neighbor);
+            next.take<BATCH>(is_near, neighbor, max_length);
+            if (!is_light) {
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) far.append(is_far[k], neighbor[k]);
-          });
+              for (int k = 0; k < BATCH; k++) far.append(is_far[k], neighbor[k]);
+            }
+          },
+          length);
       next.finish();
       far.flush(far.count);
       grid_barrier(arrived_blocks, ++barriers);
@@ -135,26 +298,76 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       continue;
     }
 
+    if (are_settled(num_targets, targets, distances, bound)) break;
+    if (is_light) {  // relax the other arcs, from their destinations
+      Next next = begin_round();
+      Appender far = far_queue(splits);
+      long long num_unexplored = 0, next_start = 0, next_stop = 0;
+      double next_distance = 0.0;
+      auto load = [&](long long vertex) {  // each iteration loads what the next one needs
+        next_distance = vertex < num_vertices ? __ldcg(distances + vertex) : 0.0;
+        next_start = vertex < num_vertices ? in_offsets[vertex] : 0;
+        next_stop = vertex < num_vertices ? in_offsets[vertex + 1] : 0;
+      };
+      const long long step = warp_count() * WARP;
+      load(warp_id() * WARP + lane);
+      for (long long first = warp_id() * WARP; first < num_vertices; first += step) {
+        const long long vertex = first + lane;
+        const double distance = next_distance;
+        const bool is_unsettled = !(distance < bound);
+        const long long list_start = is_unsettled ? next_start : 0,
+                        list_stop = is_unsettled ? next_stop : 0;
+        load(vertex + step);
+        if (is_unsettled) num_unexplored += offsets[vertex + 1] - offsets[vertex];
+        const double new_distance = fold_sorted(
+            list_start, list_stop, in_neighbors, in_weights, distances, 0.0, distance,
+            [&](double weight, double, double best) { return low + weight < best; },
+            [&](double best, int, double weight, double before, double) {
+              const double sum = before + weight;
+              return before < bound && sum < best && sum <= cutoff ? sum : best;
+            });
+        bool is_far = is_unsettled && new_distance < distance;
+        if (is_far) {
+          distances[vertex] = new_distance;
+          is_far = atomicExch(&is_in_far_queue[vertex], 1) == 0;
+        }
+        far.append(is_far, (int)vertex);
+      }
+      far.flush(far.count);
+      num_unexplored = warp_sum(num_unexplored);
+      if (lane == 0 && num_unexplored) atomicAdd(&next.counters->num_found, (u64)num_unexplored);
+      grid_barrier(arrived_blocks, ++barriers);
+      round++;
+      unexplored = __ldcg(&counters_of(counters, round)->num_found);
+      is_light = false;
+      is_tail = true;
+      continue;
+    }
+
     const long long num_far = __ldcg(far_lengths + splits % 3);
     if (num_far == 0 || bound >= stop) break;
-    if (are_settled(num_targets, targets, distances, bound)) break;
-    if (num_rounds && expanded < num_rounds * GROW_BELOW) delta *= 2;
-    if (num_rounds && expanded > num_rounds * SHRINK_ABOVE && delta > first_step) delta /= 2;
+    if (is_tail) {
+      if (has_expanded) delta *= TAIL_GROWTH;
+    } else if (num_rounds) {
+      if (expanded < num_rounds * GROW_BELOW) delta *= 2;
+      if (expanded > num_rounds * SHRINK_ABOVE && delta > first_step) delta /= 2;
+    }
     expanded = num_rounds = 0;
     const double old_bound = bound;
     const double min_far = has_expanded ? bound : __ldcg(min_distance + (splits + 2) % 3);
     bound = fmin(fmax(min_far + delta, nextafter(min_far, INFINITE)), stop);
+    low = min_far;
     Next next = begin_round();
     Appender far = far_queue(splits + 1);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       far_lengths[(splits + 2) % 3] = 0;
       min_distance[(splits + 1) % 3] = INFINITE;
     }
-    const int *queue = queues + (2 + (splits & 1)) * num_vertices;
+    const int *far_items = queues + (2 + (splits & 1)) * num_vertices;
     double my_min = INFINITE;
     for (long long first = warp_id() * WARP; first < num_far; first += warp_count() * WARP) {
       const bool is_valid = first + lane < num_far;
-      const int candidate[1] = {is_valid ? queue[first + lane] : 0};
+      const int candidate[1] = {is_valid ? far_items[first + lane] : 0};
       const double distance = is_valid ? __ldcg(distances + candidate[0]) : 0.0;
       const bool is_near[1] = {is_valid && distance >= old_bound && distance < bound};
       const bool is_far = is_valid && distance >= bound;
@@ -175,6 +388,49 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     state[0] = round;
+    min_distance[3] = first_low;
+  }
+}
+
+// keys[arc] = the order of its weight, rounded down to single precision.
+extern "C" __global__ void find_weight_keys(long long num_arcs, const weight_t *weights,
+                                            int *keys) {
+  STRIDE(arc, num_arcs) keys[arc] = __float_as_int(fabsf((float)least_from(weights[arc])));
+}
+
+// predecessors[v] = the smallest vertex before v on a shortest path, among those with a smaller
+// distance, of lists in the order of weights; NO_VERTEX before. Vertices from low[0] on are found
+// from their successors, by the arcs that are no heavier than the rest of the distance; others push
+// their number.
+extern "C" __global__ void find_predecessors(long long num_vertices, const double *low,
+                                             const long long *offsets, const int *neighbors,
+                                             const weight_t *weights, const long long *in_offsets,
+                                             const int *in_neighbors, const weight_t *in_weights,
+                                             const double *distances, int *predecessors) {
+  const double least = low[0];
+  for (long long first = warp_id() * WARP; first < num_vertices; first += warp_count() * WARP) {
+    const long long vertex = first + lane_id();
+    const double distance = vertex < num_vertices ? distances[vertex] : INFINITE;
+    const bool is_reached = distance > least && distance <= LARGEST;
+    const int predecessor = fold_sorted(
+        is_reached ? in_offsets[vertex] : 0, is_reached ? in_offsets[vertex + 1] : 0, in_neighbors,
+        in_weights, distances, distance, (int)NO_VERTEX,
+        [=](double weight, double sum, int) { return least + weight <= sum; },
+        [](int best, int neighbor, double weight, double before, double sum) {
+          return before < sum && before + weight == sum ? min(best, neighbor) : best;
+        });
+    if (predecessor != NO_VERTEX) atomicMin(&predecessors[vertex], predecessor);
+    for (unsigned pushing = __ballot_sync(FULL_MASK, distance < least); pushing;
+         pushing &= pushing - 1) {
+      const int source_lane = __ffs(pushing) - 1;
+      const double before = __shfl_sync(FULL_MASK, distance, source_lane);
+      const long long source = first + source_lane;
+      for (long long arc = offsets[source] + lane_id(); arc < offsets[source + 1]; arc += WARP) {
+        const double sum = distances[neighbors[arc]];
+        if (before < sum && sum <= LARGEST && before + (double)weights[arc] == sum)
+          atomicMin(&predecessors[neighbors[arc]], (int)source);
+      }
+    }
   }
 }
 

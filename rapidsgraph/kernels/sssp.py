@@ -1,7 +1,7 @@
 """Shortest paths by weight on a CPU: the twins of sssp.cu, which documents them.
 
 One thread expands vertices one after the other, so a shorter path takes effect at once,
-and the near queue is a ring buffer.
+and the near queue is a ring buffer. Lists are not read in the order of weights.
 """
 
 import numpy as np
@@ -28,6 +28,7 @@ def shortest_paths(
     cutoff,
     stop,
     delta,
+    by_weight,
     num_sources,
     sources,
     num_targets,
@@ -35,6 +36,9 @@ def shortest_paths(
     offsets,
     neighbors,
     weights,
+    in_offsets,
+    in_neighbors,
+    in_weights,
     distances,
     queues,
     marks,
@@ -167,6 +171,29 @@ def push_predecessors(
             distance = distances[neighbor]
             if before < distance < np.inf and before + weights[arc] == distance:
                 predecessors[neighbor] = min(predecessors[neighbor], np.int32(vertex))
+
+
+def find_weight_keys(num_arcs, weights, keys):
+    exact = weights.astype(np.float64)
+    with np.errstate(over="ignore"):  # of weights beyond single precision
+        rounded = exact.astype(np.float32)
+    below = np.nextafter(rounded, np.float32(0))
+    keys[:] = np.abs(np.where(rounded > exact, below, rounded)).view(np.int32)
+
+
+def find_predecessors(
+    num_vertices,
+    low,
+    offsets,
+    neighbors,
+    weights,
+    in_offsets,
+    in_neighbors,
+    in_weights,
+    distances,
+    predecessors,
+):
+    push_predecessors(num_vertices, 0.0, 0.0, offsets, neighbors, weights, distances, predecessors)
 
 
 def convert_depths(num_vertices, depths, distances):

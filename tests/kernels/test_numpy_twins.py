@@ -266,3 +266,21 @@ def test_similarities_of_pairs(xp, kind):
     )  # fmt: skip
     assert np.array_equal(device.to_host(values), compare(kind, common, degrees, others))
     assert np.array_equal(device.to_host(compare(kind, *arrays)), device.to_host(values))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_weight_keys_are_in_the_order_of_weights_rounded_down(xp, dtype):
+    random = np.random.default_rng(1)
+    weights = random.random(500) * 2.0 ** random.integers(-140, 50, 500)
+    if dtype == "float64":
+        weights[:4] = -0.0, 1e308, 5e-324, 1 + 2**-40
+    weights = weights.astype(dtype)
+    keys = xp.empty(weights.size, xp.int32)
+    device.launch(
+        "sssp", "find_weight_keys", size=weights.size,
+        num_arcs=weights.size, weights=xp.asarray(weights), keys=keys,
+    )  # fmt: skip
+    rounded = device.to_host(keys).view(np.float32)
+    assert (rounded >= 0).all()
+    assert (rounded <= weights).all()
+    assert (np.nextafter(rounded, np.float32(np.inf)) > weights).all()

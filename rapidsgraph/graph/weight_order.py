@@ -1,0 +1,64 @@
+"""Adjacency lists in the order of weights, in which searches on a GPU read the lightest arcs only.
+
+The order is that of the weights rounded down to single precision, of whose bits a sort takes few
+passes. The lists of a graph are kept with it, as its other layout is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import device
+from ..device import Array
+from .csr import Adjacency, row_indices
+from .local_graph import MIN_CHECKED_SIZE, LocalGraph
+from .pair_sort import sort_pairs
+
+CACHE_KEY = "lists by weight"
+SORT_BYTES = 64  # per arc, while the lists are sorted
+MIN_MEAN_DEGREE = 8  # below which frontiers rarely have so many arcs that the order matters
+
+
+def has_lists_by_weight(graph: LocalGraph) -> bool:
+    """Return whether the lists have been built."""
+    return graph.is_cached(CACHE_KEY)
+
+
+def can_build_lists_by_weight(graph: LocalGraph) -> bool:
+    """Return whether a graph has the lists, or is on a GPU and should have them.
+
+    It should not if it has few arcs per vertex, such as a road network, or if the lists might not
+    fit in free memory. Searches on a CPU do not read them.
+    """
+    if has_lists_by_weight(graph):
+        return True
+    if graph.num_arcs < MIN_MEAN_DEGREE * graph.num_vertices:
+        return False
+    num_bytes = graph.num_arcs * SORT_BYTES
+    return graph.xp is not np and (
+        num_bytes < MIN_CHECKED_SIZE or num_bytes < device.free_memory(graph.xp)
+    )
+
+
+def lists_by_weight(graph: LocalGraph) -> tuple[Adjacency, Adjacency]:
+    """Return the adjacency by source and by destination, each list in the order of weights."""
+
+    def build() -> tuple[Adjacency, Adjacency]:
+        csr = graph.csr
+        keys = graph.xp.empty(graph.num_arcs, np.int32)
+        device.launch(
+            "sssp", "find_weight_keys", size=graph.num_arcs,
+            num_arcs=graph.num_arcs, weights=csr.weights, keys=keys,
+        )  # fmt: skip
+        sources = row_indices(csr)
+
+        def sort(rows: Array, neighbors: Array) -> Adjacency:
+            offsets, _, order = sort_pairs([rows, keys], graph.num_vertices, 2**31, with_order=True)
+            return Adjacency(
+                offsets, device.take(neighbors, order), device.take(csr.weights, order)
+            )
+
+        by_source = sort(sources, csr.neighbors)
+        return by_source, sort(csr.neighbors, sources) if graph.directed else by_source
+
+    return graph.cached(CACHE_KEY, build)
