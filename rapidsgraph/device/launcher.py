@@ -56,7 +56,7 @@ OPTIMIZED = {
     "pagerank_blocks": ("iterate_blocks",),
     "radix_sort": ("move_items",),
     "similarity": ("count_by_thread", "count_by_warp", "count_by_block", "compare_lists"),
-    "sssp": ("shortest_paths", "pull_predecessors", "push_predecessors"),
+    "sssp": ("shortest_paths", "find_predecessors", "pull_predecessors", "push_predecessors"),
     "triangles": ("count_by_thread", "count_by_warp", "count_by_block"),
     "union_find": ("link_arcs", "link_neighbor", "link_remaining"),
 }
