@@ -83,15 +83,13 @@ def compare_values(
     return f"wrong: {num_wrong} of {reference.size} {what}" if num_wrong else None
 
 
-def compare_pagerank(
-    answer: Any, reference: Array, max_distance: float, source: str = "the formula"
-) -> str | None:
+def compare_pagerank(answer: Any, reference: Array, max_distance: float) -> str | None:
     """Compare PageRank values by their total difference (L1)."""
     values = array_module(reference).asarray(answer)
     if values.shape != reference.shape:
         return f"wrong: {values.size} values for {reference.size} vertices"
     distance = float(abs(values.astype(np.float64) - reference).sum())
-    return None if distance <= max_distance else f"wrong: {distance:.2g} away from {source}"
+    return None if distance <= max_distance else f"wrong: {distance:.2g} from the formula"
 
 
 def compare_distances(answer: Any, reference: Array, precision: str) -> str | None:

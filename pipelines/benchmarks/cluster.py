@@ -181,13 +181,12 @@ def measure_all(
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    """Yield the measurement of each graph and number of workers."""
     options = session.options
     session.start["seed"] = SEED
     for name, tasks, *counts in GRAPHS[session.kind]:
         if chosen := [task for task in tasks if task in (options.only or tasks)]:
             workers = [int(count) for count in options.workers or (1, 2)]
-            with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            with tempfile.TemporaryDirectory() as folder:
                 yield from measure_all(name, chosen, *(counts or [workers]), session, Path(folder))
 
 

@@ -39,9 +39,13 @@ def take_turns(
 
 
 def checked(
-    run: Callable[[], Any], check: Callable[[Any], str | None], session: Session, row: Record
+    prepare: Callable[[], Callable[[], Any]],
+    check: Callable[[Any], str | None],
+    session: Session,
+    row: Record,
 ) -> Job | None:
     """Check a result, record the peak memory of its run, and return the job that times it."""
+    run = prepare()
     peak, (first, answer) = session.measure_peak(partial(session.clock.timed, run))
     row |= {"check": check(answer) or "ok", "peak_bytes": peak}
     if row["check"].startswith("wrong"):
@@ -50,36 +54,20 @@ def checked(
     return lambda: measured.pop() if measured else session.clock.ms(run)
 
 
-def compare_systems(
-    rows: Iterable[tuple[Record, Callable[[], Callable[[], Any]]]],
-    check: Callable[[Any], str | None],
-    session: Session,
-    time: str = "run_ms",
-) -> list[tuple[Record, list[float]]]:
-    """Time systems in turns, given by their records and functions that prepare what is timed."""
-
-    def prepare(system: Callable[[], Callable[[], Any]], row: Record) -> Job | None:
-        return checked(system(), check, session, row)
-
-    return take_turns([(row, partial(prepare, system)) for row, system in rows], session, time)
-
-
 def measure(
     task: Task,
     case: Workload,
     session: Session,
-    names: list[str] | None = None,
     without: Sequence[str] = (),
 ) -> list[Record]:
     """Return a record of each entry of a task: checked, then timed in turns.
 
-    A wrong answer, or a failure, has no time. `names` are the libraries to run, by default all,
-    and `without` are implementations to leave out.
+    A wrong answer, or a failure, has no time. `without` are implementations to leave out.
     """
     is_verified = case.rows <= MAX_VERIFIED_ROWS
     reference, facts = task.reference(case) if is_verified else (None, {})
     entries, contenders = [], []
-    for entry in find_entries(task.name, session.on_gpu, names or session.options.libraries):
+    for entry in entries_of(task, session):
         if entry.implementation in without:
             continue
         if reason := entry.skip(case):
@@ -90,36 +78,39 @@ def measure(
         contenders.append((row, partial(prepare_entry, task, case, entry, reference, session)))
         entries.append(entry)
     measured = take_turns(contenders, session, task.time)
-    own: dict[Any, list[float]] = {}  # the first of several methods counts
+    our_times: dict[Any, list[float]] = {}  # the first of several methods counts
     for entry, (row, values) in zip(entries, measured, strict=True):
         if entry.library == "rapidsgraph" and values:
-            own.setdefault(entry.outputs, values)
+            our_times.setdefault(entry.outputs, values)
             if session.copy_rate:
                 floor = num_bytes(case) / session.copy_rate * 1e3
                 row["floor_ms"] = float(f"{floor:.4g}")
     for entry, (row, values) in zip(entries, measured, strict=True):
-        ours = own.get(entry.outputs) or own.get(("double", *entry.outputs[1:]), [])
         if values:
-            row["ratio"] = timing.paired_ratio(values, ours)
+            in_double = our_times.get(("double", *entry.outputs[1:]), [])
+            row["ratio"] = timing.paired_ratio(values, our_times.get(entry.outputs, in_double))
     return [row for row, _ in measured]
+
+
+def entries_of(task: Task, session: Session) -> Sequence[Entry]:
+    return task.entries or find_entries(task.name, session.on_gpu, session.options.libraries)
 
 
 def prepare_entry(
     task: Task, case: Workload, entry: Entry, reference: Any, session: Session, row: Record
 ) -> Job | None:
     """Check an entry, and return the job that times it: of PageRank, an iteration."""
-    run = entry.prepare(case)
 
     def check(answer: Any) -> str | None:
         if reference is None:
             return "not verified"
         return task.compare(entry.convert(answer, case), reference, entry.precision)
 
+    run = entry.prepare(case)
     if task.time != "iteration_ms":
-        return checked(run, check, session, row)
-    long = checked(partial(run, MANY), check, session, row)
-    short = partial(session.clock.ms, partial(run, FEW))
-    return long and (lambda: (long() - short()) / (MANY - FEW))
+        return checked(lambda: run, check, session, row)
+    long = checked(lambda: partial(run, MANY), check, session, row)
+    return long and (lambda: (long() - session.clock.ms(partial(run, FEW))) / (MANY - FEW))
 
 
 def warm_up(tasks: Iterable[Task], session: Session) -> None:
@@ -128,14 +119,13 @@ def warm_up(tasks: Iterable[Task], session: Session) -> None:
         workload = load(name, session.xp)
         for task in tasks:
             for case in task.cases(workload):
-                for entry in find_entries(task.name, session.on_gpu, session.options.libraries):
+                for entry in entries_of(task, session):
                     if not entry.skip(case):
                         arguments = (FEW,) if task.time == "iteration_ms" else ()
                         try_call({}, lambda: entry.prepare(case)(*arguments))  # noqa: B023
 
 
 def graphs_of(task: Task, options: argparse.Namespace) -> Sequence[str]:
-    """Return the names of the graphs that a task runs on."""
     if options.graphs or options.quick:
         return options.graphs or QUICK_GRAPHS
     names = task.gpu if options.on_gpu else task.cpu
@@ -143,10 +133,9 @@ def graphs_of(task: Task, options: argparse.Namespace) -> Sequence[str]:
 
 
 def compare_libraries(tasks: Sequence[Task], session: Session) -> Iterator[tuple[str, Measure]]:
-    """Yield the comparison of libraries on each graph and task."""
     options, rows = session.options, session.rows
     session.start["tasks"] = ",".join(task.name for task in tasks)
-    session.notes += missing_libraries(session.on_gpu)
+    session.notes += missing_libraries(session.on_gpu, options.libraries)
     warm_up(tasks, session)
     session.measure_copy_rate()
     names = dict.fromkeys(name for task in tasks for name in graphs_of(task, options))

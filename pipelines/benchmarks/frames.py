@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -31,7 +30,7 @@ from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.tasks import CALLS, call
 from rapidsgraph import device
 
-EDGE_FACTOR = 8  # rows per vertex
+GRAPH = "rmat15-8"
 WORKERS = 2  # of Dask
 MAX_REPEATS, BUDGET = 3, 5.0  # runs of a call, and seconds for them
 ENGINES = ("pandas", "dask", "cudf", "dask_cudf", "duckdb", "polars")  # names of modules
@@ -76,15 +75,15 @@ def measure_workers(client: Any, run: Callable[[], Any]) -> int:
     return sum(peaks[worker] - baselines[worker] for worker in peaks)
 
 
-def measure(task: str, engine: str, form: str, scale: int) -> tuple[Record, pandas.DataFrame]:
-    """Return the times and the peak memory of a form of a task, and its result."""
+def measure(task: str, engine: str, form: str, name: str) -> tuple[Record, pandas.DataFrame]:
+    """Return the times and the peak memory of a form of a task on a graph, and its result."""
     if engine in QUERY_ENGINES:
         module = importlib.import_module(f"pipelines.benchmarks.adapters.{engine}")
         run_task = getattr(module, task)
     else:
         run_task = partial(call, task, method="frames" if form == "frames" else "auto")
     with open_engine(engine) as (convert, peak_of, xp):
-        clock, workload = timing.Clock(xp), with_weights(load(f"rmat{scale}-{EDGE_FACTOR}"))
+        clock, workload = timing.Clock(xp), with_weights(load(name))
         local = workload.frame.astype({"source": "int64", "destination": "int64"})
         start = int(local["source"][0])
         edges = convert(local[["source", "destination"]] if task == "pagerank" else local)
@@ -98,21 +97,21 @@ def measure(task: str, engine: str, form: str, scale: int) -> tuple[Record, pand
         return {f"{form}_ms": timing.summary(times), f"{form}_bytes": peak}, result
 
 
-def measure_task(task: str, engines: Sequence[str], scale: int) -> Iterator[Record]:
+def measure_task(task: str, engines: Sequence[str], name: str) -> Iterator[Record]:
     """Yield the record of both forms of a task on each engine; the kernels of pandas are right."""
-    _, expected = memory.call_in_process(measure, task, "pandas", "kernels", scale)
+    _, expected = memory.call_in_process(measure, task, "pandas", "kernels", name)
     for engine in engines:
         row: Record = {"table": "frames", "algorithm": task, "engine": engine, "check": "ok"}
         for form in ["frames"] if engine in QUERY_ENGINES else ["kernels", "frames"]:
-            arguments = measure, task, engine, form, scale
+            arguments = measure, task, engine, form, name
             answer = harness.try_call(row, partial(memory.call_in_process, *arguments))
             if answer and (problem := compare_frames(answer[1], expected)):
                 row["check"] = problem
             elif answer:
                 row |= answer[0]
         if "kernels_ms" in row and "frames_ms" in row:
-            both = [[row[f"{form}_ms"]["median"]] for form in ("frames", "kernels")]
-            row["frames_by_kernels"] = timing.paired_ratio(*both)
+            ratio = row["frames_ms"]["median"] / row["kernels_ms"]["median"]
+            row["frames_by_kernels"] = float(f"{ratio:.3g}")
         yield row
 
 
@@ -123,46 +122,40 @@ def make_tree(start: int, stop: int) -> pandas.DataFrame:
     return pandas.DataFrame(ends) * 1_000_003
 
 
-def measure_limited(method: str, vertices: int) -> Record:
-    """Return the record of the components of a tree on workers with a limit."""
-    import dask
-    from dask.dataframe import from_delayed
+def measure_limited(method: str, vertices: int) -> Iterator[Record]:
+    """Yield the record of the components of a tree on workers with a limit."""
+    import dask.dataframe
 
     dask.config.set({"distributed.scheduler.allowed-failures": 1})
     bounds = np.linspace(1, vertices + 1, TREE_PARTITIONS + 1).astype(int)
     with rg.cluster("cpu", workers=WORKERS, memory_limit=WORKER_MEMORY) as client:
-        shards = [dask.delayed(make_tree, pure=False)(*pair) for pair in itertools.pairwise(bounds)]
-        edges, start = from_delayed(shards, meta=make_tree(1, 2)), time.perf_counter()
+        edges = dask.dataframe.from_map(make_tree, bounds[:-1], bounds[1:], meta=make_tree(1, 2))
+        start = time.perf_counter()
         result = complete(rg.connected_components(edges, method=method))
         seconds, num_rows = time.perf_counter() - start, len(result)
         spilled = client.run(lambda dask_worker: dask_worker.data.spilled_total.disk)
-    return {
+    yield {
+        "table": "limited", "method": method,
         "run_s": float(f"{seconds:.4g}"), "spilled_bytes": sum(spilled.values()),
         "check": "ok" if num_rows == vertices else f"wrong: {num_rows} rows",
     }  # fmt: skip
 
 
-def measure_both_limited(vertices: int) -> Iterator[Record]:
-    """Yield the records of both methods, of which "auto" is expected to exceed the limit."""
-    for method in ("auto", "frames"):
-        row: Record = {"table": "limited", "method": method}
-        yield row | (harness.try_call(row, partial(measure_limited, method, vertices)) or {})
-
-
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    """Yield the measurement of each task on all engines."""
     options = session.options
-    scale = options.scale or {"cpu": 12, "gpu": 18, "quick": 8}[session.kind]
-    session.start["graph"] = f"R-MAT, scale {scale}, {EDGE_FACTOR} rows a vertex"
+    [name] = options.graphs or ["rmat8-8" if options.quick else GRAPH]
+    session.start["graph"] = name
     engines = [each for each in ENGINES if importlib.util.find_spec(each)
                and (options.on_gpu or "cudf" not in each)]  # fmt: skip
     session.notes += [f"{each} does not run here" for each in ENGINES if each not in engines]
     for task in session.tasks(CALLS, "limited"):
-        chosen = [each for each in engines if task in QUERIES or each not in QUERY_ENGINES]
-        yield task, (
-            partial(measure_both_limited, TREE_VERTICES // (1000 if options.quick else 1))
-            if task == "limited" else partial(measure_task, task, chosen, scale)
-        )  # fmt: skip
+        if task == "limited":
+            vertices = TREE_VERTICES // (1000 if options.quick else 1)
+            for method in ("auto", "frames"):  # the first is expected to exceed the limit
+                yield f"{task}, {method}", partial(measure_limited, method, vertices)
+        else:
+            with_task = [each for each in engines if task in QUERIES or each not in QUERY_ENGINES]
+            yield task, partial(measure_task, task, with_task, name)
 
 
 SUITE = Suite("frames", measurements, in_processes=True)

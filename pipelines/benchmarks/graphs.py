@@ -90,7 +90,6 @@ class Workload:
         return {"weight": weight, "directed": self.directed, "multi_edges": self.multi_edges}
 
     def build(self, **options: Any) -> LocalGraph:
-        """Build a new graph."""
         return build_graph(
             self.frame, **{"vertices": range(self.vertices), **self.options, **options}
         )
@@ -158,7 +157,6 @@ class Workload:
         return int(self.xp.bincount(self.arcs[0]).argmax())
 
     def facts(self) -> dict[str, Any]:
-        """Return the recorded facts about the graph."""
         return {
             "graph": self.name, "origin": self.origin, "vertices": self.vertices,
             "rows": int(self.rows), "arcs": int(self.arcs[0].size), "directed": self.directed,
@@ -169,12 +167,10 @@ class Workload:
 
     @cached_property
     def lists(self) -> Any:
-        """The adjacency."""
         return similarity.neighborhoods(replace(self, directed=False, weight=None).build())
 
     @cached_property
     def degrees(self) -> Array:
-        """Degrees of the vertices."""
         return self.xp.diff(self.lists.offsets)
 
     @cached_property

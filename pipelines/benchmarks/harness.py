@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +46,13 @@ class Suite:
     effort: Effort = Effort()
     in_processes: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)  # facts for the first record
 
     def run(self, options: argparse.Namespace) -> list[Record]:
         """Measure, save after each measurement, print the tables, and return the records."""
         defaults = {
-            name: value for name, value in self.options.items() if not getattr(options, name)
-        }
+            name: value for name, value in self.options.items()
+            if not (getattr(options, name) or (options.quick and name == "graphs"))
+        }  # fmt: skip
         session = Session(self, argparse.Namespace(**vars(options) | defaults))
         for name, measure in self.measurements(session):
             print(f"{self.name}: {name}", file=sys.stderr, flush=True)
@@ -64,41 +63,24 @@ class Suite:
         return session.records
 
 
-def on_graphs(
-    measure: Callable[[Workload, Session], Iterable[Record]],
-    graphs: Mapping[str, Iterable[str]],
-    compile_on: str | None = None,
-) -> Callable[[Session], Iterator[tuple[str, Measure]]]:
-    """Return the measurements of graphs by kind of run; that of `compile_on` compiles kernels."""
-
-    def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-        if compile_on:
-            list(measure(load(compile_on, session.xp), session))
-        for workload in session.graphs(session.options.graphs or graphs[session.kind]):
-            yield workload.name, partial(measure, workload, session)
-
-    return measurements
-
-
 def parse_options(
     description: str | None, arguments: Sequence[str] | None = None
 ) -> argparse.Namespace:
     """Parse the options of the command; the result has `on_gpu` besides."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    names: dict[str, Any] = {"type": lambda text: text.split(","), "metavar": "NAME,..."}
     parser.add_argument("names", nargs="*", metavar="NAME", help="suites and tasks, see --list")
     parser.add_argument("--list", action="store_true", help="print names, missing libraries")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     parser.add_argument("--full", action="store_true", help="all graphs: takes longer")
     parser.add_argument("--quick", action="store_true", help="tiny graphs, a smoke test")
     parser.add_argument("--output", type=Path, help="a folder for records, or FILE.jsonl for one")
-    parser.add_argument("--graphs", type=split, help="names separated by commas, as rmat18,NY")
-    parser.add_argument("--libraries", type=split, help="libraries to run, as rapidsgraph,SciPy")
-    parser.add_argument("--only", type=split, help="some tasks of a suite, separated by commas")
+    parser.add_argument("--graphs", **names, help="names separated by commas, as rmat18,NY")
+    parser.add_argument("--libraries", **names, help="libraries to run, as rapidsgraph,SciPy")
+    parser.add_argument("--only", **names, help="some tasks of a suite, separated by commas")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of the real graphs")
-    parser.add_argument("--folder", type=Path, help="where large files are written")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="of scaling: when to stop")
-    parser.add_argument("--workers", type=split, help="of cluster: numbers of workers, as 1,2")
-    parser.add_argument("--scale", type=int, help="of frames: the graph has 2^SCALE vertices")
+    parser.add_argument("--workers", **names, help="of cluster: numbers of workers, as 1,2")
     parser.add_argument("--tests", default="tests", help="of sanitizer: a file or folder of tests")
     options = parser.parse_args(arguments)
     if options.device != "cpu":
@@ -110,11 +92,6 @@ def parse_options(
     return options
 
 
-def split(text: str) -> list[str]:
-    """Return the names of an option."""
-    return text.split(",")
-
-
 class Session:
     """One run of a suite: its device, its records so far, and their file."""
 
@@ -123,7 +100,7 @@ class Session:
         self.effort = QUICK if options.quick else suite.effort
         self.kind = "quick" if options.quick else "gpu" if options.on_gpu else "cpu"
         self.xp: Any = np
-        settings = dict(suite.settings)
+        settings: dict[str, Any] = {}
         if options.on_gpu and not suite.in_processes:
             settings["allocator"], note = memory.use_rmm_pool()
             self.xp = device.import_cupy()
@@ -184,7 +161,6 @@ class Session:
         return [start, *self.rows, *notes]
 
     def save(self) -> None:
-        """Write the records so far, if they have a file."""
         if self.path:
             records.write(self.path, self.records)
 
@@ -210,5 +186,4 @@ def failures(rows: Iterable[Record]) -> Iterator[tuple[str, bool]]:
 
 
 def exit_status(rows: Iterable[Record]) -> int:
-    """Return the exit status of a command with these records."""
     return EXIT_WRONG_ANSWER if any(is_ours for _, is_ours in failures(rows)) else 0

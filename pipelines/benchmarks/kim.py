@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,23 +21,22 @@ import numba
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import comparisons, harness, timing
+from pipelines.benchmarks import comparisons
+from pipelines.benchmarks.adapters import DAMPING, Library
 from pipelines.benchmarks.answers import compare_pagerank, to_host
-from pipelines.benchmarks.graphs import SEED, Workload
-from pipelines.benchmarks.harness import Effort, Session, Suite
+from pipelines.benchmarks.graphs import Workload
+from pipelines.benchmarks.harness import Effort, Measure, Session, Suite
 from pipelines.benchmarks.records import Record, claim_rows
-from pipelines.benchmarks.tasks import DAMPING, pagerank_after
+from pipelines.benchmarks.tasks import Task, pagerank_after
 from rapidsgraph.graph.csr import row_indices
 
 ITERATIONS, LAUNCH = 10, (1000, 1000)  # Kim's blocks and threads, for edge and node
 MAX_DISTANCE = 1e-5  # in total from formula (1), in single precision
 REAL = ("roadNet-CA", "cit-Patents", "NY", "cit-HepPh")
-SCALES = {"gpu": (21, 22, 23), "cpu": (18, 19, 20), "quick": (10,)}
-GRAPHS = {
-    kind: [f"uniform{scale}-{factor}" for scale in scales for factor in (1, 5, 10)]
-    + list(REAL) * (kind != "quick")
-    for kind, scales in SCALES.items()
-}
+CPU_GRAPHS, GPU_GRAPHS = (
+    (*(f"uniform{scale}-{factor}" for scale in scales for factor in (1, 5, 10)), *REAL)
+    for scales in ((18, 19, 20), (21, 22, 23))
+)
 GPU, ONE, ALL = "GPU", "1 thread", "all threads"
 SYSTEMS = (("edge", GPU), ("node", GPU), ("auto", GPU), ("edge", ONE), ("node", ONE), ("node", ALL),
            ("auto", ALL))  # fmt: skip
@@ -47,18 +46,22 @@ CLAIMS = (  # claim, its graphs, slower system, faster one; Kim prints only the 
     ("node on the GPU is faster than all threads, up to 1.96 times", "", "node, all threads",
      "node, GPU"),
     ("all threads are faster than one", "", "node, 1 thread", "node, all threads"),
-    ("all threads are faster than edge on the GPU on random graphs", "random", "edge, GPU",
+    ("all threads are faster than edge on the GPU on random graphs", "uniform", "edge, GPU",
      "node, all threads"),
     ("edge on the GPU is faster than all threads on real graphs", "real", "node, all threads",
      "edge, GPU"),
 )  # fmt: skip
 
 
-def run_pagerank(graph: Any, method: str, place: str) -> np.ndarray:
-    """Return the values after ten iterations in single precision, on the host."""
+def run_pagerank(
+    inputs: tuple[Any, list[np.ndarray]], case: Workload, method: str, place: str
+) -> np.ndarray:
+    """Copy arrays to the device, and return the values after ten iterations, on the host."""
+    graph, arrays = inputs
     previous = numba.get_num_threads()
     numba.set_num_threads(1 if place == ONE else previous)
     try:
+        _ = [case.xp.asarray(values) for values in arrays]
         result = rg.pagerank(
             graph, damping=DAMPING, tolerance=0, max_iterations=ITERATIONS, dangling="drop",
             method=method, precision="single", progress=False,
@@ -69,51 +72,48 @@ def run_pagerank(graph: Any, method: str, place: str) -> np.ndarray:
         numba.set_num_threads(previous)
 
 
-def transferred_arrays(graph: Any, method: str) -> list[np.ndarray]:
-    """Return the arrays that Kim copies to the device: edges or lists, and out-degrees."""
-    csc = graph.csc
-    degrees = graph.xp.bincount(csc.neighbors, minlength=graph.num_vertices).astype(np.int32)
+def on_host(case: Workload) -> tuple[Any, list[np.ndarray]]:
+    ends = {name: to_host(getattr(case, name)) for name in ("source", "destination")}
+    return replace(case, xp=np, **ends).graph, []
+
+
+def on_device(case: Workload, method: str) -> tuple[Any, list[np.ndarray]]:
+    """Return the graph, and the arrays that Kim copies: edges or lists, and out-degrees."""
+    csc = case.graph.csc
+    degrees = case.xp.bincount(csc.neighbors, minlength=case.vertices).astype(np.int32)
     ends = (csc.neighbors, row_indices(csc)) if method == "edge" else (csc.offsets, csc.neighbors)
-    return [to_host(values) for values in (*ends, degrees)]
+    return case.graph, [to_host(values) for values in (*ends, degrees)]
 
 
-def prepare(
-    workload: Workload, method: str, place: str, session: Session, row: Record
-) -> Callable[[], np.ndarray]:
-    """Return the function to time; on the GPU it includes the transfers, `resident_ms` does not."""
-    run = partial(run_pagerank, workload.graph, method, place)
-    if place != GPU:
-        return run
-    arrays = transferred_arrays(workload.graph, method)
-    row["resident_ms"] = timing.summary(session.clock.repeated(run, 3, 0.2))
-    return lambda: ([workload.xp.asarray(values) for values in arrays], run())[1]
+def make_task(on_gpu: bool) -> Task:
+    """Return the task of all systems; without transfers, a GPU's are "resident"."""
+    library = Library("rapidsgraph")
+    for method, place in (system for system in SYSTEMS if on_gpu or system[1] != GPU):
+        run = partial(run_pagerank, method=method, place=place)
+        graph = partial(on_device, method=method) if place == GPU else on_host
+        library.add("kim", f"{method}, {place}", run, graph, precision="single")
+        if place == GPU:
+            library.add("kim", f"{method}, {place}, resident", run,
+                        lambda case: (case.graph, []), precision="single")  # fmt: skip
+    return Task(
+        "kim", "kim",
+        lambda case: (to_host(pagerank_after(case, ITERATIONS, dangling=False)), {}),
+        lambda answer, reference, _: compare_pagerank(answer, reference, MAX_DISTANCE),
+        CPU_GRAPHS, GPU_GRAPHS, entries=library.entries,
+    )  # fmt: skip
 
 
-def measure(workload: Workload, session: Session) -> Iterator[Record]:
-    """Yield a record of each system on a graph."""
-    ends = {name: to_host(getattr(workload, name)) for name in ("source", "destination")}
-    on_host = replace(workload, xp=np, **ends)
-    about: Record = {"table": "Kim", "graph": workload.name}
-    about |= {"kind": "random" if workload.name.startswith("uniform") else "real"}
-    about |= {"vertices": workload.vertices, "edges": int(workload.rows)}
-    systems = []
-    for method, place in (each for each in SYSTEMS if session.on_gpu or each[1] != GPU):
-        row, own = about | {"system": f"{method}, {place}"}, workload if place == GPU else on_host
-        systems.append((row, partial(prepare, own, method, place, session, row)))
-    expected = to_host(pagerank_after(workload, ITERATIONS, dangling=False))
-    check = partial(compare_pagerank, reference=expected, max_distance=MAX_DISTANCE)
-    yield from (row for row, _ in comparisons.compare_systems(systems, check, session))
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    return comparisons.compare_libraries([make_task(session.on_gpu)], session)
 
 
 def claims(rows: Sequence[Record]) -> Iterator[Record]:
     """Yield the record of each claim that the rows can judge."""
     for text, kind, slow, fast in CLAIMS:
-        times = {(row["graph"], row["system"]): row["run_ms"]["median"] for row in rows
-                 if "run_ms" in row and kind in ("", row["kind"])}  # fmt: skip
-        yield from claim_rows("Kim", [(text, slow, fast)], times)
+        of_kind = [row for row in rows if "run_ms" in row and (
+            not kind or row["graph"].startswith("uniform") == (kind == "uniform"))]  # fmt: skip
+        yield from claim_rows("Kim", [(text, slow, fast)], of_kind)
 
 
-SUITE = Suite(
-    "kim", harness.on_graphs(measure, GRAPHS, compile_on="uniform10-1"), claims,
-    Effort(rounds=3, budget=1.0), settings={"seed": SEED, "precision": "single"},
-)  # fmt: skip
+OPTIONS = {"full": True, "libraries": ["rapidsgraph"]}
+SUITE = Suite("kim", measurements, claims, Effort(rounds=3, budget=1.0), options=OPTIONS)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -38,6 +39,8 @@ from rapidsgraph.layered.packing import PARTITION_BYTES
 GRAPHS = {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400"), "quick": ("rmat8", "grid16")}
 STREAMED = GRAPHS | {"gpu": ("uniform21-128", "rmat24")}
 LARGE = {"cpu": "rmat22-128", "gpu": "uniform20-1024", "quick": "uniform9-64"}
+# Streams with one host thread and one device buffer, so that copies overlap nothing.
+NO_OVERLAP = mock.patch.multiple(streaming, MAX_COPY_THREADS=1, NUM_DEVICE_BUFFERS=1)
 LIMIT_RATIO, LARGE_RATIO, MIN_PARTITIONS = 10, 20, 32
 PROCESS_BYTES, ARRAY_BYTES = 2**30, 600_000_000  # limits of `large`; code takes the rest
 
@@ -72,14 +75,6 @@ def variants(workload: Workload) -> Iterator[tuple[Workload, tuple[str, ...]]]:
     yield with_weights(workload), ("sssp",)
 
 
-def reference_result(graph: Any, algorithm: str, start: int) -> Any:
-    """Return the result of a Graph; `rapidsgraph.verify` passes those of searches."""
-    result = call(algorithm, graph, start)
-    if algorithm != "pagerank":
-        getattr(rg.verify, algorithm)(graph, result, start)
-    return result
-
-
 def measure_builds(workload: Workload, session: Session, folder: Path) -> Iterator[Record]:
     """Yield records of builds from a Graph and from a file, of save and open, and of space."""
     where = "cpu" if session.xp is np else "gpu"
@@ -108,10 +103,9 @@ def measure_builds(workload: Workload, session: Session, folder: Path) -> Iterat
         if "whole_ms" in row:
             cost = row["whole_ms"]["median"] * 1e6 / layered.num_edges
             row["ns_per_edge"] = float(f"{cost:.4g}")
-        storage = storage_of(layered)
-        list_bytes = layered.nbytes + 4 * layered.num_vertices + storage.table.nbytes
-        value = 0 if storage.weight_dtype is None else np.dtype(storage.weight_dtype).itemsize
-        csr_bytes = (4 + value) * layered.num_edges + 8 * (layered.num_vertices + 1)
+        list_bytes = layered.nbytes + 4 * layered.num_vertices + storage_of(layered).table.nbytes
+        csr = case.graph.csr
+        csr_bytes = csr.offsets.nbytes + csr.neighbors.nbytes + csr.weights.nbytes
         row["by_csr"] = float(f"{list_bytes / csr_bytes:.4g}")
         yield row | {"check": "ok"}
 
@@ -122,7 +116,7 @@ def measure_streamed(workload: Workload, session: Session, folder: Path) -> Iter
         layered = build_in_partitions(case.graph, workload.start)
         layered.save(folder / "store")
         for algorithm in algorithms:
-            expected = reference_result(case.graph, algorithm, workload.start)
+            expected = call(algorithm, case.graph, workload.start)
             for how in ("in memory", "streamed", *([wolfpath.NO_OVERLAP] * session.on_gpu)):
                 row: Record = {"table": "streamed", "graph": case.name, "algorithm": algorithm}
                 row |= {"how": how, "edges": layered.num_edges, "layers": layered.depth + 1}
@@ -130,7 +124,7 @@ def measure_streamed(workload: Workload, session: Session, folder: Path) -> Iter
                 if how != "in memory":
                     target = open_store(folder / "store", session.xp)
                     row["limit_bytes"] = memory_limit(target, algorithm)
-                with limit_overlap() if how == wolfpath.NO_OVERLAP else contextlib.nullcontext():
+                with NO_OVERLAP if how == wolfpath.NO_OVERLAP else contextlib.nullcontext():
                     harness.try_call(row, partial(run_list, row, target, expected, session))
                 yield row
 
@@ -140,7 +134,7 @@ def run_list(row: Record, layered: rg.LayeredEdgeList, expected: Any, session: S
     limit = row.get("limit_bytes")
     run = partial(call, row["algorithm"], layered, memory_limit=limit)
     check = partial(compare_frames, expected=expected)
-    if job := comparisons.checked(run, check, session, row):
+    if job := comparisons.checked(lambda: run, check, session, row):
         row["run_ms"] = timing.summary([job() for _ in range(session.effort.rounds)])
         row |= rates(row, layered) if limit is not None else {}
 
@@ -153,17 +147,6 @@ def rates(row: Record, layered: rg.LayeredEdgeList) -> Record:
     if row["algorithm"] == "bfs":
         facts["edges_per_us"] = float(f"{row['edges'] / seconds / 1e6:.4g}")
     return facts
-
-
-@contextlib.contextmanager
-def limit_overlap() -> Iterator[None]:
-    """Stream with one host thread and one device buffer, so that copies overlap nothing."""
-    previous = streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS
-    streaming.MAX_COPY_THREADS = streaming.NUM_DEVICE_BUFFERS = 1
-    try:
-        yield
-    finally:
-        streaming.MAX_COPY_THREADS, streaming.NUM_DEVICE_BUFFERS = previous
 
 
 # Larger than memory
@@ -227,10 +210,9 @@ def measure_large(name: str, session: Session, folder: Path) -> Iterator[Record]
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    """Yield the measurement of each task on each graph, and if it is named, of the large graph."""
     options, kind = session.options, session.kind
     session.start["seed"] = SEED
-    with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
+    with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         measures: dict[str, Callable[[Workload], Iterator[Record]]] = {
             "build": partial(measure_builds, session=session, folder=folder),

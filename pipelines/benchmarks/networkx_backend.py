@@ -13,11 +13,10 @@ from typing import Any
 from pipelines.benchmarks import harness, timing
 from pipelines.benchmarks.answers import to_host
 from pipelines.benchmarks.graphs import Workload, with_weights
-from pipelines.benchmarks.harness import Effort, Session, Suite
+from pipelines.benchmarks.harness import Effort, Measure, Session, Suite
 from pipelines.benchmarks.records import Record
 
-GRAPHS = dict.fromkeys(("cpu", "gpu"), ("email-Eu-core", "ca-CondMat", "NY"))
-GRAPHS |= {"quick": ("karate",)}
+GRAPHS = ("email-Eu-core", "ca-CondMat", "NY")
 LIBRARIES = {"networkx": "NetworkX", "rapidsgraph": "rapidsgraph", "parallel": "nx-parallel",
              "graphblas": "graphblas-algorithms"}  # by the name of the backend  # fmt: skip
 MAX_PAIRED_VERTICES = 2_000  # for functions of all pairs
@@ -54,7 +53,6 @@ def build_graph(workload: Workload) -> Any:
 
 
 def call(name: str, g: Any, arguments: tuple[Any, ...], backend: str, *, is_first: bool) -> Any:
-    """Return the result of a function, complete."""
     import networkx
 
     if is_first:
@@ -123,4 +121,10 @@ def comparable(name: str, result: Any) -> Any:
     return result
 
 
-SUITE = Suite("networkx-backend", harness.on_graphs(measure, GRAPHS), effort=Effort(5, budget=8))
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
+    options = session.options
+    for workload in session.graphs(options.graphs or (["karate"] if options.quick else GRAPHS)):
+        yield workload.name, partial(measure, workload, session)
+
+
+SUITE = Suite("networkx-backend", measurements, effort=Effort(5, budget=8))

@@ -17,6 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
+import pandas
+
 from pipelines.benchmarks import records
 from pipelines.benchmarks.records import Record, grid, number
 
@@ -64,7 +66,6 @@ OTHERS = ("CSR product", "layered", "destination")  # implementations that compu
 
 
 def median(row: Record) -> float:
-    """Return the median time of a row."""
     return row[TIMES.get(row["table"], "run_ms")]["median"]
 
 
@@ -128,10 +129,9 @@ def draw(comparisons: Sequence[Record], titles: Sequence[str], path: Path) -> No
 
     figure = Figure(figsize=(9, 1.2 + 0.24 * len(comparisons)), layout="constrained")
     axes = figure.subplots()
-    for library in sorted({name for row in comparisons for name in row["ratios"]}):
-        points = [(row["ratios"][library], index) for index, row in enumerate(comparisons)
-                  if library in row["ratios"]]  # fmt: skip
-        axes.plot(*zip(*points, strict=True), "o", markersize=5, label=library)
+    ratios = pandas.DataFrame([row["ratios"] for row in comparisons])
+    for library in sorted(ratios):
+        axes.plot(ratios[library], range(len(ratios)), "o", markersize=5, label=library)
     axes.set_yticks(range(len(comparisons)), titles)
     axes.tick_params(axis="y", labelsize=7)
     axes.set_ylim(len(comparisons) - 0.5, -0.5)
@@ -144,7 +144,6 @@ def draw(comparisons: Sequence[Record], titles: Sequence[str], path: Path) -> No
 
 
 def read_results() -> dict[str, list[Record]]:
-    """Return {machine label: records}."""
     by_machine: dict[str, list[Record]] = {}
     for path in sorted(records.RESULTS.glob("*.jsonl")):
         rows = records.read(path)
@@ -153,7 +152,6 @@ def read_results() -> dict[str, list[Record]]:
 
 
 def machine_section(comparisons: Sequence[Record]) -> str:
-    """Return the comparisons on one machine."""
     table = comparison_table(row for row in comparisons if row["graph"] in PAGE_GRAPHS)
     slower = [
         f"{row['task']} of {row['graph']} ({row['fastest_peer']}, {number(row['peer_/_ours'])})"
@@ -178,7 +176,6 @@ def dask_calls(rows: Sequence[Record]) -> list[Record]:
 
 
 def slopes(rows: Sequence[Record]) -> list[Record]:
-    """Return the exponents with which time and memory grow."""
     return [
         {
             "task": row["task"], "up_to_edges": row["to_edges"],
@@ -204,7 +201,6 @@ def claims_table(machines: Mapping[str, list[Record]]) -> str:
 
 
 def replace_sections(text: str, sections: Mapping[str, str]) -> str:
-    """Return a page with its generated sections replaced."""
     return SECTION.sub(lambda match: f"{match[1]}\n{sections[match[2]]}\n{match[3]}", text)
 
 

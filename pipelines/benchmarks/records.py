@@ -113,11 +113,11 @@ def claim_row(paper: str, claim: str, ratios: Sequence[float], holds: bool | Non
 
 
 def claim_rows(
-    paper: str,
-    claims: Iterable[tuple[str, str, str]],
-    times: Mapping[tuple[str, str], float],
+    paper: str, claims: Iterable[tuple[str, str, str]], rows: Iterable[Record]
 ) -> Iterator[Record]:
-    """Yield the record of each claim (text, slower system, faster one) by {(graph, system): ms}."""
+    """Yield the record of each claim (text, slower implementation, faster one) by their rows."""
+    times = {(row["graph"], row["implementation"]): row["run_ms"]["median"]
+             for row in rows if "run_ms" in row}  # fmt: skip
     for text, slow, fast in claims:
         ratios = [ms / times[graph, fast] for (graph, system), ms in times.items()
                   if system == slow and (graph, fast) in times]  # fmt: skip
@@ -133,7 +133,6 @@ def write(path: str | Path, rows: Iterable[Record]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_text(text)
@@ -141,7 +140,6 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read(path: str | Path) -> list[Record]:
-    """Read the records of a file."""
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 

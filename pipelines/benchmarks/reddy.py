@@ -12,27 +12,25 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 import rapidsgraph as rg
-from pipelines.benchmarks import comparisons, harness, timing
-from pipelines.benchmarks.answers import compare_pagerank, to_host
-from pipelines.benchmarks.graphs import SEED, Workload
-from pipelines.benchmarks.harness import Effort, Session, Suite
+from pipelines.benchmarks import comparisons
+from pipelines.benchmarks.adapters import DAMPING, Library
+from pipelines.benchmarks.answers import MAX_DISTANCE, compare_pagerank, to_host
+from pipelines.benchmarks.graphs import Workload
+from pipelines.benchmarks.harness import Effort, Suite
 from pipelines.benchmarks.records import Record, claim_rows
-from pipelines.benchmarks.tasks import DAMPING, MAX_DISTANCE, pagerank_after
+from pipelines.benchmarks.tasks import Task, pagerank_after
 
 ITERATIONS = 1000
 CONVERGED = 300  # iterations after which values in double precision are constant: 0.85^300 = 7e-22
-SECONDS = {  # of 1000 iterations on an RTX 2080 Ti
-    "ego-Facebook": {"serial": 0.657086, "I": 0.200191, "II": 0.161187},
-    "cit-DBLP": {"serial": 0.689932, "I": 0.200105, "II": 0.160348},
-}
-GRAPHS = {"cpu": tuple(SECONDS), "gpu": tuple(SECONDS), "quick": ("rmat8", "karate")}
+GRAPHS = ("ego-Facebook", "cit-DBLP")
 METHODS = {"I": "node", "II": "contribution", "III": "warp", "auto": "auto"}
 CLAIMS = (("I is faster than serial, 3.28 to 3.45 times", "serial", "I"),
           ("II is faster than I, 1.24 to 1.25 times", "I", "II"),
@@ -57,47 +55,36 @@ def serial_pagerank(offsets, neighbors, degrees, damping, iterations):
     return values
 
 
-def prepare(name: str, workload: Workload) -> Callable[[], np.ndarray]:
-    """Return the function that runs an implementation on a ready graph."""
-    if name == "serial":
-        csc = workload.graph.csc
-        offsets, neighbors = to_host(csc.offsets), to_host(csc.neighbors)
-        degrees = np.bincount(neighbors, minlength=workload.vertices).astype(np.int32)
-        arguments = offsets, neighbors, degrees, np.float32(DAMPING), ITERATIONS
-        return partial(serial_pagerank, *arguments)
+def lists_on_host(case: Workload) -> tuple[np.ndarray, ...]:
+    offsets, neighbors = to_host(case.graph.csc.offsets), to_host(case.graph.csc.neighbors)
+    return offsets, neighbors, np.bincount(neighbors, minlength=case.vertices).astype(np.int32)
+
+
+def run_pagerank(graph: Any, case: Workload, method: str) -> np.ndarray:
+    """Return our values after all iterations, on the host."""
     options = {"damping": DAMPING, "tolerance": 0, "dangling": "drop", "precision": "single"}
-    call = partial(rg.pagerank, workload.graph, method=METHODS[name], progress=False, **options)
-    call(max_iterations=1)  # builds lists by destination, and a layout if the method has one
-    return lambda: to_host(call(max_iterations=ITERATIONS)["pagerank"])
+    result = rg.pagerank(graph, method=method, max_iterations=ITERATIONS, progress=False, **options)
+    return to_host(result["pagerank"])
 
 
-def measure(workload: Workload, session: Session) -> Iterator[Record]:
-    """Yield a record for each implementation; they take turns."""
-    systems, seconds = [], SECONDS.get(workload.name, {})
-    for name in ("serial", *METHODS):
-        row: Record = {"table": "Reddy", "graph": workload.name, "vertices": workload.vertices}
-        row |= {"edges": int(workload.rows), "implementation": name}
-        if name in seconds:
-            row["paper_ms"] = round(1e3 * seconds[name], 3)
-            row["paper_by_serial"] = float(f"{seconds['serial'] / seconds[name]:.3g}")
-        systems.append((row, partial(prepare, name, workload)))
-    expected = to_host(pagerank_after(workload, CONVERGED, dangling=False))
-    check = partial(compare_pagerank, reference=expected, max_distance=MAX_DISTANCE["single"])
-    measured = comparisons.compare_systems(systems, check, session, "thousand_ms")
-    for row, times in measured:
-        if times and row["implementation"] != "serial":
-            row["by_serial"] = timing.paired_ratio(measured[0][1], times)
-        yield row
+library = Library("rapidsgraph")
+library.add("reddy", "serial",
+            lambda arrays, case: serial_pagerank(*arrays, np.float32(DAMPING), ITERATIONS),
+            lists_on_host, precision="single")  # fmt: skip
+for name, method in METHODS.items():
+    library.add("reddy", name, partial(run_pagerank, method=method), lambda case: case.graph,
+                precision="single")  # fmt: skip
+TASK = Task(
+    "reddy", "reddy", lambda case: (to_host(pagerank_after(case, CONVERGED, dangling=False)), {}),
+    lambda answer, reference, _: compare_pagerank(answer, reference, MAX_DISTANCE["single"]),
+    GRAPHS, GRAPHS, entries=library.entries,
+)  # fmt: skip
 
 
 def claims(rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield the record of each claim."""
-    times = {(row["graph"], row["implementation"]): row["thousand_ms"]["median"]
-             for row in rows if "thousand_ms" in row}  # fmt: skip
-    return claim_rows("Reddy", CLAIMS, times)
+    return claim_rows("Reddy", CLAIMS, rows)
 
 
-SUITE = Suite(
-    "reddy", harness.on_graphs(measure, GRAPHS, compile_on="rmat6"), claims,
-    Effort(rounds=10, budget=0.7), settings={"seed": SEED, "precision": "single"},
-)  # fmt: skip
+OPTIONS = {"full": True, "libraries": ["rapidsgraph"]}
+SUITE = Suite("reddy", partial(comparisons.compare_libraries, [TASK]), claims,
+              Effort(rounds=10, budget=0.7), options=OPTIONS)  # fmt: skip

@@ -49,13 +49,15 @@ SUITES = {
         cluster.SUITE, networkx_backend.SUITE, sanitizer.SUITE,
         Suite("startup", startup.measurements, in_processes=True),
         replace(layers.SUITE, name="layers-large", options={"only": ["large"]}),
-        replace(frames.SUITE, name="frames-structure", options={"only": FRAMES}),
+        replace(frames.SUITE, name="frames-structure",
+                options={"only": FRAMES, "graphs": ["rmat12-8"]}),
         replace(cluster.SUITE, name="cluster-build",
                 options={"only": ["pagerank"], "workers": ["2"]}),
         replace(scaling.SUITE, name="cugraph",
                 options={"only": CUGRAPH, "graphs": ["rmat20-16", "rmat22-16"]}),
         replace(scaling.SUITE, name="cugraph-large",
-                options={"only": CUGRAPH[2:5], "graphs": ["rmat24-40"]}),
+                options={"only": [*CUGRAPH[2:7], "core_number", *CUGRAPH[:2]],
+                         "graphs": ["rmat24-40"]}),
     )
 }  # fmt: skip
 
@@ -70,7 +72,6 @@ def select(names: Sequence[str]) -> Iterator[Suite]:
 
 
 def run(arguments: Sequence[str] | None = None) -> list[Record]:
-    """Run the selected suites, and return their records."""
     options = harness.parse_options(__doc__, arguments)
     known = [*COMPARISONS, *TASKS, *SUITES]
     if unknown := [name for name in options.names if name not in known]:
@@ -85,7 +86,6 @@ def run(arguments: Sequence[str] | None = None) -> list[Record]:
 
 
 def print_names(options: argparse.Namespace) -> None:
-    """Print the names of suites and tasks, and which libraries are missing."""
     options.full = True
     for task in TASKS.values():
         print(f"{task.suite}: {task.name} on {', '.join(comparisons.graphs_of(task, options))}")
@@ -93,7 +93,6 @@ def print_names(options: argparse.Namespace) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the selected suites; return the exit status."""
     rows = run(arguments)
     if comparisons := list(performance.compare(rows)):
         print(f"## Ours and the fastest peer\n\n{performance.comparison_table(comparisons)}\n")

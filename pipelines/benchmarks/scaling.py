@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas
 
 from pipelines.benchmarks import comparisons, performance
 from pipelines.benchmarks.adapters import missing_libraries
@@ -48,14 +49,13 @@ def fit_exponent(edges: Sequence[float], values: Sequence[float | None]) -> floa
 
 
 def slopes(rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield the exponents of our time and memory in each contest."""
-    for title, own in performance.by_contest(rows):
-        own = [row for row in own if row["library"] == "rapidsgraph"]
-        edges = [row["edges"] for row in own]
+    for title, contest in performance.by_contest(rows):
+        ours = [row for row in contest if row["library"] == "rapidsgraph"]
+        edges = [row["edges"] for row in ours]
         yield {
-            "table": "slope", "task": title, "to_edges": max(edges), "sizes": len(own),
-            "time_slope": fit_exponent(edges, [performance.median(row) for row in own]),
-            "memory_slope": fit_exponent(edges, [row["peak_bytes"] for row in own]),
+            "table": "slope", "task": title, "to_edges": max(edges), "sizes": len(ours),
+            "time_slope": fit_exponent(edges, [performance.median(row) for row in ours]),
+            "memory_slope": fit_exponent(edges, [row["peak_bytes"] for row in ours]),
         }  # fmt: skip
 
 
@@ -66,27 +66,24 @@ def plot(rows: Sequence[Record], path: Path) -> None:
     contests = list(performance.by_contest(rows))
     figure = Figure(figsize=(13, 3 * -(-len(contests) // 4)), layout="constrained")
     panels = figure.subplots(-(-len(contests) // 4), 4, squeeze=False).flat
-    for axes, (title, own) in zip(panels, contests, strict=False):
-        lines: dict[str, list[tuple[float, float]]] = {}
-        for row in own:
-            lines.setdefault(f"{row['library']} {row['implementation']}", []).append(
-                (row["edges"], performance.median(row))
-            )
-            if "floor_ms" in row:
-                lines.setdefault("roofline", []).append((row["edges"], row["floor_ms"]))
-        for label, points in lines.items():
-            axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=label)
-        axes.set(xscale="log", yscale="log", title=title, xlabel="edges", ylabel="ms")
-        axes.grid(True, linewidth=0.4, alpha=0.6)
+    for axes, (title, contest) in zip(panels, contests, strict=False):
+        times = pandas.DataFrame(
+            [(f"{row['library']} {row['implementation']}", row["edges"], performance.median(row))
+             for row in contest]
+            + [("roofline", row["edges"], row["floor_ms"]) for row in contest if "floor_ms" in row],
+            columns=["library", "edges", "ms"],
+        )  # fmt: skip
+        times.pivot_table("ms", "edges", "library").plot(
+            ax=axes, loglog=True, title=title, ylabel="ms", marker="o", markersize=3, grid=True
+        )
         axes.legend(fontsize="x-small", frameon=False)
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    """Yield the measurement of each graph and task, until the budget is used up."""
     options = session.options
     options.libraries = options.libraries or LIBRARIES
-    session.notes += missing_libraries(session.on_gpu) if session.on_gpu else []
+    session.notes += missing_libraries(session.on_gpu, options.libraries)
     others = [name for name in TASKS if name not in DEFAULT]
     tasks, budget = session.tasks(DEFAULT, *others), options.budget or BUDGET
     session.start |= {"seed": SEED, "budget_s": budget}

@@ -85,7 +85,6 @@ def measure_algorithm(name: str, device: str) -> Iterator[dict[str, Any]]:
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    """Yield the measurement of each algorithm."""
     device = "gpu" if session.options.on_gpu else "cpu"
     session.start |= {"device": device, "rows": EDGES, "vertices": VERTICES}
     for name in session.tasks(RUNS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 import rapidsgraph as rg
 from pipelines.benchmarks import answers
-from pipelines.benchmarks.adapters import CLUSTERS, DAMPING, LABEL_ITERATIONS, MANY
+from pipelines.benchmarks.adapters import CLUSTERS, DAMPING, LABEL_ITERATIONS, MANY, Entry
 from pipelines.benchmarks.answers import MAX_DISTANCE
 from pipelines.benchmarks.graphs import Workload, build_cases, pack, with_weights
 from rapidsgraph.device.arrays import Array
@@ -27,7 +27,7 @@ class Task:
 
     `reference` returns that of a case, which has been verified, or raises; `compare` returns the
     problem of (answer, reference, precision) or None; `cpu` and `gpu` are the graphs, and `time` is
-    the column of the time.
+    the column of the time. Without `entries`, the libraries have those of the task.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Task:
     time: str = "run_ms"
     is_undirected: bool = False
     is_weighted: bool = False
+    entries: Sequence[Entry] = ()
 
     def cases(self, workload: Workload, folder: Any = None) -> Iterator[Workload]:
         """Yield the graph as the task takes it; builds have one case per order of the rows."""

@@ -30,7 +30,6 @@ class Clock:
         self.xp = xp
 
     def synchronize(self) -> None:
-        """Wait until the device is idle."""
         if self.xp is not np:
             self.xp.cuda.Device().synchronize()
 
@@ -90,7 +89,6 @@ def rounds(
 
 
 def summary(times: Sequence[float]) -> Summary:
-    """Return the record of repeated times."""
     values = [float(f"{v:.4g}") for v in (statistics.median(times), min(times), max(times))]
     return dict(zip(("median", "low", "high"), values, strict=True)) | {"repeats": len(times)}
 
@@ -108,7 +106,6 @@ def paired_ratio(times: Iterable[float], reference: Iterable[float]) -> float | 
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""WolfPath's figures, its claims beside our measurements, and on a GPU BFS with a flag per layer.
+"""WolfPath's claims beside our measurements, and on a GPU BFS with a flag per layer.
 
 One kernel goes over the edges of a layer (wolfpath.cu), as in CuSha and WolfPath. Three variants
 differ in who starts the next layer. `layers.py` runs them.
@@ -12,7 +12,6 @@ References
 
 from __future__ import annotations
 
-import csv
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -31,29 +30,13 @@ from rapidsgraph import device
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.graph.csr import row_indices
 
-# Tables 1 to 7: layers, or iterations, and milliseconds of WolfPath in memory (table 5) or streamed
-# (6) and of CuSha (5), CuSha with a flag on the host and without (2), µs of copying a flag and of
-# an iteration (3), and seconds of preprocessing (7).
-FIGURES = """\
-graph,edges,layers,bfs_ms,sssp_ms,cusha_layers,cusha_bfs_ms,cusha_sssp_ms,flag_ms,no_flag_ms,copy_us,compute_us,build_s
-RoadNet-CA,5533214,554,8.1,8.71,551,203.75,278.78,195.97,1.98,360,4,
-amazon0601,3387388,35,2.21,2.33,35,26.68,51.92,22.3,0.15,630,4,0.79
-web-Google,5105039,32,3.27,3.84,21,19.58,24.93,12.83,0.14,600,4,1.46
-LiveJournal,68993773,14,48.22,49.79,9,159.82,307.31,70.96,0.076,7900,5,14.68
-orkut,117185083,7,20,20,,,,,,,,21.4
-hollywood2011,228985632,16,90,100,,,,,,,,38.6
-arabic2005,639999458,51,200,230,,,,,,,,120.3
-uk2002,298113762,49,150,160,,,,,,,,59.78
-"""
 PER_LAYER, FLAG_PER_LAYER = "a launch a layer", "a launch and a flag a layer"
 ONE_LAUNCH, NO_OVERLAP = "one launch", "one thread, one buffer"
 THREADS = 1024  # of a block
 
 
 def summarize(rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield the paper's figures, and the claim of each that has measurements."""
-    for row in csv.DictReader(FIGURES.splitlines()):
-        yield {"table": "WolfPath's figures"} | row
+    """Yield the claim of each figure that has measurements."""
     rows = [row for row in rows if row.get("check") == "ok"]
     flags = [row["by_one"] for row in rows if row.get("how") == FLAG_PER_LAYER]
     times = {(row["graph"], row["algorithm"], row["how"]): row["run_ms"]["median"]
@@ -148,11 +131,13 @@ def measure_flags(workload: Workload, session: Session) -> Iterator[Record]:
     layers = split_into_layers(graph, reference)
     about = {"table": "flag", "graph": workload.name, "vertices": workload.vertices,
              "edges": int(layers[1].size), "layers": int(layers[0].size) - 1}  # fmt: skip
-    systems = [(about | {"how": variant}, partial(prepare_search, xp, layers, root,
-                                                   workload.vertices, variant))
-               for variant in (ONE_LAUNCH, PER_LAYER, FLAG_PER_LAYER)]  # fmt: skip
     check = partial(compare_values, reference=reference, what="distances")
-    measured = comparisons.compare_systems(systems, check, session)
+    contenders = []
+    for variant in (ONE_LAUNCH, PER_LAYER, FLAG_PER_LAYER):
+        prepare = partial(prepare_search, xp, layers, root, workload.vertices, variant)
+        job = partial(comparisons.checked, prepare, check, session)
+        contenders.append((about | {"how": variant}, job))
+    measured = comparisons.take_turns(contenders, session)
     flag = xp.zeros(1, np.int32)
     copies = lambda: [(flag.fill(1), device.to_host(flag)) for _ in range(200)]  # noqa: E731
     measured[0][0]["flag_us"] = float(f"{min(session.clock.ms(copies) for _ in range(3)) * 5:.4g}")

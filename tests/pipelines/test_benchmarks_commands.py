@@ -39,11 +39,11 @@ TIME = {"median": 2.0, "low": 1.0, "high": 3.0, "repeats": 3}
 @pytest.mark.parametrize(
     ("name", "options", "tables"),
     [
-        ("kim", ["--graphs", "uniform8-1,karate"], {"Kim", "claim"}),
-        ("reddy", ["--graphs", "rmat8"], {"Reddy", "claim"}),
-        ("gpuscan", ["--graphs", "rmat10u-3"], {"papers", "claim"}),
+        ("kim", ["--graphs", "uniform8-1,karate"], {"kim", "claim"}),
+        ("reddy", ["--graphs", "rmat8"], {"reddy", "claim"}),
+        ("gpuscan", ["--graphs", "rmat10u-3"], {"scan", "claim"}),
         ("layers", ["--only", "build,streamed", "--graphs", "rmat8"],
-         {"layered build", "streamed", "WolfPath's figures", "claim"}),
+         {"layered build", "streamed", "claim"}),
         ("layers-large", [], {"large"}),
         ("scaling", ["--graphs", "rmat6,rmat7"], {"pagerank", "bfs", "build", "slope"}),
         ("networkx-backend", [], {"NetworkX", "graph"}),
@@ -62,14 +62,17 @@ def test_suites_record_correct_answers(name, options, tables, tmp_path, capsys):
     assert "## " in capsys.readouterr().out
 
 
-def test_transfers_beside_the_papers_graphs(monkeypatch):
+def test_transfers_count_beside_serial_scan():
     session = harness.Session(gpuscan.SUITE, harness.parse_options("a test", QUICK))
-    monkeypatch.setattr(harness.Session, "on_gpu", True)
-    workload = replace(load("rmat6u"), name="ca-GrQc")
-    *rows, transfers = gpuscan.measure(workload, "real", (1.0, 1.0), session)
-    assert {row["table"] for row in rows} == {"papers"}
-    assert transfers["of_table"] == 5 and transfers["paper_upload_ms"] == 0.367
-    assert transfers["speedup_with_transfers"] > 0
+    [row] = gpuscan.measure_transfers(replace(load("rmat6u"), name="ca-GrQc"), session)
+    about = {"table": "scan", "graph": "ca-GrQc", "gives": gpuscan.BOTH}
+    rows = [
+        about | {"implementation": "algorithm 1", "run_ms": {"median": 8.0}},
+        about | {"implementation": "auto", "run_ms": {"median": 2.0}},
+        row | {"upload_ms": {"median": 1.0}, "download_ms": {"median": 1.0}},
+    ]
+    claims = {claim["claim"][:16]: claim["here"] for claim in gpuscan.claims(rows)}
+    assert claims == {"GPUSCAN, table 3": "4 times", "GPUSCAN, table 5": "2 times"}
 
 
 def test_wrong_lists_are_found(monkeypatch):
@@ -163,15 +166,15 @@ def test_first_calls(monkeypatch, tmp_path):
 def test_frame_forms_and_queries_agree(engine):
     pytest.importorskip(engine)
     for task in frames.QUERIES:
-        _, expected = frames.measure(task, "pandas", "kernels", 6)
-        row, result = frames.measure(task, engine, "frames", 6)
+        _, expected = frames.measure(task, "pandas", "kernels", "rmat6-8")
+        row, result = frames.measure(task, engine, "frames", "rmat6-8")
         assert compare_frames(result, expected) is None and row["frames_ms"]["median"] > 0
     wrong = expected.assign(distance=expected["distance"] + 1)
     assert compare_frames(wrong, expected).startswith("wrong")
 
 
 def test_an_engine_that_fails_is_a_check():
-    [pandas_row, row] = frames.measure_task("components", ["pandas", "polars"], 5)
+    [pandas_row, row] = frames.measure_task("components", ["pandas", "polars"], "rmat5-8")
     assert pandas_row["check"] == "ok" and pandas_row["frames_by_kernels"] > 0
     assert row["check"].startswith("failed: AttributeError")  # it has no query of components
 

@@ -9,7 +9,7 @@ result into the form in which results are compared, by vertex id or in the order
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -41,7 +41,6 @@ class Entry:
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def prepare(self, case: Workload) -> Callable[..., Any]:
-        """Return the function to time."""
         return partial(self.run, case.shared(self.graph), case)
 
     def about(self) -> dict[str, Any]:
@@ -85,7 +84,6 @@ def products_below(limit: int) -> Callable[[Workload], str | None]:
 
 
 def find_entries(task: str, on_gpu: bool, names: list[str] | None = None) -> list[Entry]:
-    """Return the entries of a task by the libraries that can be imported."""
     known = ("rapidsgraph", "serial", *(GPU_PEERS if on_gpu else CPU_PEERS))
     modules = [import_adapter(name)[0] for name in known if names is None or name in names]
     entries = [entry for module in modules if module for entry in module.library.entries]
@@ -102,7 +100,7 @@ def import_adapter(name: str) -> tuple[Any, str | None]:
         return None, f"{name} is left out: it cannot be imported ({error}); {hint}"
 
 
-def missing_libraries(on_gpu: bool) -> list[str]:
-    """Return a note on each peer that cannot be imported."""
-    notes = [import_adapter(name)[1] for name in (GPU_PEERS if on_gpu else CPU_PEERS)]
-    return [note for note in notes if note]
+def missing_libraries(on_gpu: bool, names: Sequence[str] | None = None) -> list[str]:
+    """Return a note on each peer, or those of `names`, that cannot be imported."""
+    peers = [name for name in (GPU_PEERS if on_gpu else CPU_PEERS) if name in (names or (name,))]
+    return [note for _, note in map(import_adapter, peers) if note]

@@ -44,7 +44,6 @@ def transposed(case: Workload, dtype: type) -> Any:
 
 
 def whole(case: Workload, dtype: type = np.float32) -> Any:
-    """Return the graph of searches."""
     weights = None if case.weight is None else case.arc_weights.astype(dtype)
     return build(*case.arcs, case.vertices, weights, symmetric=case.symmetric)
 
@@ -55,7 +54,6 @@ def symmetric(case: Workload) -> Any:
 
 
 def simple(case: Workload) -> Any:
-    """Return the undirected graph without self-loops."""
     (first, second), join = case.edges, case.xp.concatenate
     return build(join([first, second]), join([second, first]), case.vertices, symmetric=True)
 
@@ -85,19 +83,16 @@ def search(graph: Any, start: Any, predecessors: bool = True, optimizing: bool =
 
 
 def bfs(graph: Any, case: Workload, **options: bool) -> Any:
-    """Search from the start."""
     return search(graph, case.xp.asarray([case.start], np.int32), **options)
 
 
 def components(graph: Any, case: Workload | None) -> Any:
-    """Find weak components."""
     return pylibcugraph.weakly_connected_components(
         handle, graph, None, None, None, None, False
     )  # fmt: skip
 
 
 def build_rows(_: None, case: Workload, **options: bool) -> Any:
-    """Build a graph of the rows."""
     is_undirected = not case.directed
     return build(
         case.source, case.destination, case.vertices, case.weight, symmetric=is_undirected,
@@ -106,14 +101,12 @@ def build_rows(_: None, case: Workload, **options: bool) -> Any:
 
 
 def build_and_iterate(_: None, case: Workload) -> Any:
-    """Build a graph, and run one iteration of PageRank."""
     graph = build_rows(None, case, transpose=True)
     pagerank(graph, case, 1)
     return graph
 
 
 def count_arcs(graph: Any, case: Workload) -> int:
-    """Return the number of arcs."""
     return int(pylibcugraph.out_degrees(handle, graph, None, False)[1].sum())
 
 

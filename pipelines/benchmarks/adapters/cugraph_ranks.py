@@ -23,7 +23,6 @@ TIMEOUT = 300  # seconds for all records
 
 
 def measure(name: str, files: Sequence[Path], start: int, num_gpus: int) -> Iterator[Record]:
-    """Yield a record of each task on a number of GPUs."""
     how = f"cuGraph, {num_gpus} GPU{'s' if num_gpus > 1 else ''}"
     about = {"table": "cluster", "graph": name, "how": how, "workers": num_gpus, "threads": 1}
     context = multiprocessing.get_context("spawn")

@@ -9,7 +9,6 @@ ITERATIONS = 10  # of PageRank
 
 
 def pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
-    """Run PageRank by SQL."""
     database = duckdb.connect()
     database.register("edges", edges)
     database.execute("create table arcs as select distinct source, destination from edges")
@@ -35,7 +34,6 @@ def pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
 
 
 def bfs(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
-    """Run BFS by SQL."""
     database = duckdb.connect()
     database.register("edges", edges)
     database.execute("create table arcs as select source, destination from edges")

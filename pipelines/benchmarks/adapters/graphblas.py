@@ -23,24 +23,20 @@ PULL_RATIO = 16  # a frontier of more than 1 / 16 of all vertices is pulled into
 
 
 def matrix_of(case: Workload, ends: Any, value: Any = True) -> Matrix:
-    """Return a matrix of a value at pairs of ids."""
     return Matrix.from_coo(*ends, value, nrows=case.vertices, ncols=case.vertices)
 
 
 def adjacencies(case: Workload) -> tuple[Matrix, Matrix]:
-    """Return the adjacency and its transpose."""
     adjacency = matrix_of(case, case.arcs)
     return adjacency, adjacency if case.symmetric else matrix_of(case, case.arcs[::-1])
 
 
 def symmetric(case: Workload) -> Matrix:
-    """Return the adjacency of the undirected graph."""
     adjacency, transpose = case.shared(adjacencies)
     return adjacency if case.symmetric else adjacency.ewise_add(transpose, monoid.lor).new()
 
 
 def simple(case: Workload) -> Matrix:
-    """Return the symmetric adjacency without self-loops."""
     first, second = case.edges
     return matrix_of(case, (np.append(first, second), np.append(second, first)), np.int64(1))
 
@@ -100,14 +96,12 @@ def bfs(graph: Any, case: Workload, with_parents: bool) -> Vector:
 
 
 def depths(answer: Vector, case: Workload) -> np.ndarray:
-    """Return distances from parents."""
     values, start = answer.to_dense(-1), case.start
     reached = np.flatnonzero(values >= 0)
     return tree_depths(np.append([start], reached[reached != start]), values)
 
 
 def components(graph: Matrix, case: Workload) -> Vector:
-    """Run FastSV."""
     ids = np.arange(case.vertices + 1)
     parents = Vector.from_dense(ids[:-1])
     grandparents, minimum = parents.dup(), parents.dup()

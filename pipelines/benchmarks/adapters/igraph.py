@@ -15,7 +15,6 @@ MAX_ARCS = 8_000_000  # it takes Python lists
 
 
 def is_large(case: Workload) -> str | None:
-    """Return why a graph is left out."""
     return f"more than {MAX_ARCS:,} arcs" if case.arcs[0].size > MAX_ARCS else None
 
 

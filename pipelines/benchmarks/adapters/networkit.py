@@ -25,7 +25,6 @@ def build(sources, destinations, vertices, weights=None, directed=True) -> Any:
 
 
 def arcs(case: Workload) -> Any:
-    """Return the graph of all arcs."""
     return build(*case.arcs, case.vertices)
 
 
@@ -51,7 +50,6 @@ def ends_by_id(case: Workload) -> tuple[np.ndarray, np.ndarray]:
 
 
 def done(algorithm: Any) -> Any:
-    """Run an algorithm, and return it."""
     algorithm.run()
     return algorithm
 
@@ -73,19 +71,16 @@ def partition(kind: Callable, undirected: Callable) -> Callable[[Any, Workload],
 
 
 def edge_triangles(graph: Any) -> np.ndarray:
-    """Return the triangles of each edge, by edge id."""
     return np.asarray(done(networkit.sparsification.TriangleEdgeScore(graph)).scores(), np.int64)
 
 
 def triangles(graph: Any, case: Workload) -> np.ndarray:
-    """Return the triangles of each vertex."""
     counts, ends = edge_triangles(graph), case.shared(ends_by_id)
     sums = [np.bincount(each, counts, case.vertices) for each in ends]
     return (sums[0] + sums[1]).astype(np.int64) // 2
 
 
 def similarities(graph: Any, case: Workload) -> np.ndarray:
-    """Return the Jaccard coefficient of each edge, by edge id."""
     return case.jaccard(*case.shared(ends_by_id), edge_triangles(graph))
 
 

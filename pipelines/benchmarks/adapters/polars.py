@@ -9,7 +9,6 @@ ITERATIONS = 10  # of PageRank
 
 
 def pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
-    """Run PageRank by Polars' joins."""
     arcs = polars.from_pandas(edges[["source", "destination"]]).unique()
     vertices = polars.concat([arcs["source"], arcs["destination"]]).unique().alias("vertex")
     degrees = arcs.group_by(vertex="source").agg(degree=polars.len())
@@ -30,7 +29,6 @@ def pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
 
 
 def bfs(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
-    """Run BFS by Polars' joins."""
     arcs = polars.from_pandas(edges[["source", "destination"]])
     frontier = polars.DataFrame({"vertex": [root], "distance": [0]})
     reached = frontier

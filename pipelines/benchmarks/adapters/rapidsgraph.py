@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import rapidsgraph as rg
@@ -23,7 +24,6 @@ COUNTS = "common neighbors"  # beginning of the keys by which a Graph caches the
 
 
 def ready(case: Workload) -> Any:
-    """Return the graph."""
     return case.graph
 
 
@@ -58,33 +58,24 @@ for predecessors in (True, False):
         lambda graph, case, p=predecessors: rg.sssp(graph, case.start, predecessors=p),
         ready, column("distance"), predecessors=predecessors)  # fmt: skip
 
-add("components", "connected_components", lambda graph, case: rg.connected_components(graph),
-    ready, column("component"))  # fmt: skip
-add("strong components", "connected_components",
-    lambda graph, case: rg.connected_components(graph, strong=True),
-    ready, column("component"))  # fmt: skip
-add("label_propagation", "label_propagation",
-    lambda graph, case: rg.label_propagation(graph, iterations=LABEL_ITERATIONS),
-    ready, column("label"))  # fmt: skip
-for function, name in (
-    (rg.triangle_count, "triangles"),
-    (rg.clustering_coefficient, "coefficient"),
-    (rg.core_number, "core"),
+for task, name, output, options in (
+    ("components", "connected_components", "component", {}),
+    ("strong components", "connected_components", "component", {"strong": True}),
+    ("label_propagation", "label_propagation", "label", {"iterations": LABEL_ITERATIONS}),
+    ("triangle_count", "triangle_count", "triangles", {}),
+    ("clustering_coefficient", "clustering_coefficient", "coefficient", {}),
+    ("core_number", "core_number", "core", {}),
+    ("neighbor_similarity", "neighbor_similarity", "jaccard", {"kind": "jaccard"}),
 ):
-    add(function.__name__, function.__name__, uncached(function), ready, column(name))
-add("neighbor_similarity", "neighbor_similarity",
-    uncached(lambda graph: rg.neighbor_similarity(graph, kind="jaccard")),
-    ready, column("jaccard"))  # fmt: skip
+    add(task, name, uncached(partial(getattr(rg, name), **options)), ready, column(output))
 
 
 def cluster_counted(graph: Any, case: Workload, method: str) -> Any:
-    """Cluster with the counts of edges that are known."""
     graph.cached(f"{COUNTS}, {method}", lambda: case.common_neighbors)
     return rg.scan(graph, **CLUSTERS, method=method)
 
 
 def clusters(answer: Any, case: Workload) -> Any:
-    """Return clusters and cores."""
     return clusters_and_cores(answer)
 
 
@@ -99,7 +90,6 @@ add("scan", "ScanIndex.query", lambda index, case: index.query(**CLUSTERS),
 
 
 def build_and_iterate(_: None, case: Workload) -> Any:
-    """Build a graph, and run one iteration of PageRank."""
     graph = case.build()
     rg.pagerank(graph, tolerance=0, max_iterations=1, precision="single", progress=False)
     return graph

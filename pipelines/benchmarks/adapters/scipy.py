@@ -31,7 +31,6 @@ def transition_matrix(case: Workload, sparse: Any, dtype: type) -> tuple[Any, An
 
 
 def pagerank(graph: Any, case: Workload, iterations: int, product: Callable) -> Any:
-    """Run PageRank as array code around a product."""
     matrix, dangling = graph
     values = case.xp.full(case.vertices, 1 / case.vertices, matrix.dtype)
     for _ in range(iterations):
@@ -44,7 +43,6 @@ def pagerank(graph: Any, case: Workload, iterations: int, product: Callable) -> 
 
 
 def build(_: None, case: Workload, sparse: Any) -> Any:
-    """Build a matrix of the rows."""
     ends, shape = (case.source, case.destination), (case.vertices, case.vertices)
     if not case.directed:
         ends = case.xp.concatenate(ends), case.xp.concatenate(ends[::-1])

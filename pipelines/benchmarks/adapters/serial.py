@@ -1,10 +1,9 @@
 """Serial SCAN on one thread of the CPU, GPUSCAN's algorithm 1, also beside a GPU.
 
-Clusters grow one after the other, breadth first, from core to core. A similarity is computed when
-it is first needed, by merging two sorted adjacency lists, unless the common-neighbor counts of all
-arcs are given; between two cores that are known to be in one cluster it is never needed. Unlike in
-the paper, mu counts the vertex itself, a border of several clusters stays in the first one, and
-dissimilar pairs are remembered, too.
+The similarity of each edge is computed once, by merging two sorted adjacency lists, unless the
+common-neighbor counts of all arcs are given; clusters then grow one after the other, breadth first,
+from core to core. Unlike in the paper, mu counts the vertex itself, and a border of several
+clusters stays in the first one.
 
 References
 ----------
@@ -25,8 +24,6 @@ from pipelines.benchmarks.graphs import Workload
 
 library = Library("serial", "Numba, one thread of the CPU")
 THRESHOLD = Fraction(CLUSTERS["epsilon"]).as_integer_ratio()
-NONE, VISITED = -1, -2  # in no cluster: not seen yet; seen, and not a core
-UNKNOWN, SIMILAR, DIFFERENT = range(3)
 CORE, BORDER, HUB, OUTLIER = range(4)
 
 
@@ -38,62 +35,41 @@ def serial_scan(offsets, neighbors, p, q, mu, common=None):
     int32, ascending in each row. Epsilon is p / q, with (q * common)^2 below 2^63.
     """
     vertices = offsets.size - 1
-    clusters = np.full(vertices, NONE, np.int64)
-    known = np.full(neighbors.size, UNKNOWN, np.int8)  # what is known of each pair, both ways
-    counts = np.ones(vertices, np.int64)  # similar vertices found, the vertex itself one of them
+    is_similar = np.zeros(neighbors.size, np.bool_)
+    num_similar = np.ones(vertices, np.int64)  # each vertex is similar to itself
+    for u in range(vertices):
+        for arc in range(offsets[u], offsets[u + 1]):
+            v = neighbors[arc]
+            if v < u:
+                continue
+            sizes = (offsets[u + 1] - offsets[u] + 1) * (offsets[v + 1] - offsets[v] + 1)
+            count = _common(u, v, offsets, neighbors) if common is None else np.int64(common[arc])
+            if (count * q) ** 2 >= p * p * sizes:
+                reverse = offsets[v] + np.searchsorted(neighbors[offsets[v] : offsets[v + 1]], u)
+                is_similar[arc] = is_similar[reverse] = True
+                num_similar[u] += 1
+                num_similar[v] += 1
+    clusters = np.full(vertices, -1, np.int64)
     queue = np.empty(vertices, np.int32)
-    new = 0
+    num_clusters = 0
     for start in range(vertices):
-        if clusters[start] != NONE:
+        if clusters[start] != -1 or num_similar[start] < mu:
             continue
+        clusters[start] = num_clusters
         first, last = 0, 1
         queue[0] = start
         while first < last:
             u = queue[first]
             first += 1
-            if not _is_core(u, offsets, neighbors, p, q, mu, common, clusters, known, counts):
-                if clusters[u] == NONE:
-                    clusters[u] = VISITED
-                continue
-            if clusters[u] == NONE:
-                clusters[u] = new
-                new += 1
             for arc in range(offsets[u], offsets[u + 1]):
                 v = neighbors[arc]
-                if known[arc] == SIMILAR and clusters[v] < 0:
-                    if clusters[v] == NONE:
+                if is_similar[arc] and clusters[v] == -1:
+                    clusters[v] = num_clusters
+                    if num_similar[v] >= mu:
                         queue[last] = v
                         last += 1
-                    clusters[v] = clusters[u]
-    return clusters, _settle(offsets, neighbors, mu, clusters, counts)
-
-
-@numba.njit
-def _is_core(u, offsets, neighbors, p, q, mu, common, clusters, known, counts):
-    """Return whether a vertex is a core, and note the similarities that had to be computed.
-
-    With common neighbors that are given, each vertex is asked for its own arcs alone.
-    """
-    for arc in range(offsets[u], offsets[u + 1]):
-        v = neighbors[arc]
-        if common is not None:
-            similar = _is_similar(u, v, offsets, p, q, np.int64(common[arc]))
-        elif known[arc] != UNKNOWN or (clusters[v] >= 0 and counts[u] >= mu and counts[v] >= mu):
-            continue
-        else:
-            similar = _is_similar(u, v, offsets, p, q, _common(u, v, offsets, neighbors))
-            back = offsets[v] + np.searchsorted(neighbors[offsets[v] : offsets[v + 1]], u)
-            known[back] = SIMILAR if similar else DIFFERENT
-            counts[v] += similar
-        known[arc] = SIMILAR if similar else DIFFERENT
-        counts[u] += similar
-    return counts[u] >= mu
-
-
-@numba.njit
-def _is_similar(u, v, offsets, p, q, common):
-    size_u, size_v = offsets[u + 1] - offsets[u] + 1, offsets[v + 1] - offsets[v] + 1
-    return (common * q) ** 2 >= p * p * size_u * size_v
+        num_clusters += 1
+    return clusters, _find_roles(offsets, neighbors, clusters, num_similar >= mu)
 
 
 @numba.njit
@@ -111,19 +87,16 @@ def _common(u, v, offsets, neighbors):
 
 
 @numba.njit
-def _settle(offsets, neighbors, mu, clusters, counts):
-    """Return the role of each vertex, and set -1 in `clusters` for those without a cluster."""
-    roles = np.empty(clusters.size, np.int8)
+def _find_roles(offsets, neighbors, clusters, is_core):
+    roles = np.full(clusters.size, OUTLIER, np.int8)
     for u in range(clusters.size):
         if clusters[u] >= 0:
-            roles[u] = CORE if counts[u] >= mu else BORDER
+            roles[u] = CORE if is_core[u] else BORDER
             continue
-        clusters[u] = NONE
-        roles[u] = OUTLIER
-        seen = NONE
+        seen = -1
         for v in neighbors[offsets[u] : offsets[u + 1]]:
             if clusters[v] >= 0:
-                if seen != NONE and clusters[v] != seen:
+                if seen >= 0 and clusters[v] != seen:
                     roles[u] = HUB
                 seen = clusters[v]
     return roles
@@ -135,7 +108,6 @@ def lists(case: Workload) -> tuple[Any, ...]:
 
 
 def counted_lists(case: Workload) -> tuple[Any, ...]:
-    """Return the lists and the counts."""
     return *lists(case)[:2], to_host(case.common_neighbors)
 
 
