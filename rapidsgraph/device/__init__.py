@@ -26,14 +26,12 @@ from .launcher import (
     C_TYPES,
     ENTRY_POINT,
     KERNELS,
-    MIN_PARALLEL_SIZE,
     compile_ahead,
     constant_macros,
     cuda_source,
     launch,
     max_cooperative_blocks,
     max_shared_bytes,
-    parallel_region,
     resident_blocks,
     select_entries,
     signatures,
@@ -53,6 +51,7 @@ from .operations import (
     take,
     value_range,
 )
+from .threads import MIN_PARALLEL_SIZE, parallel_region
 
 __all__ = [
     "C_TYPES",

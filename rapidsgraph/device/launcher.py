@@ -12,11 +12,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import re
-import sys
-import threading
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import FunctionType
@@ -24,11 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import GraphError
 from ..kernels.constants import BLOCK_THREADS, macros
 from .arrays import Array, is_on_gpu
+from .threads import parallel_region
 
-MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
 STATIC_SHARED_BYTES = 4 * 1024  # of a block, at most
 DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
 # Kernels without element types that the same call launches. Each group is one compilation, because
@@ -80,94 +75,6 @@ KERNELS = Path(__file__).parents[1] / "kernels"
 ENTRY_POINT = re.compile(
     r'extern "C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(([^)]*)\)'
 )
-
-
-# CPU threads
-
-# Numba's workqueue layer aborts the process if two threads enter parallel kernels at once.
-_parallel_kernel_lock = threading.Lock()
-_has_run_parallel = _is_forked_after_parallel = False
-
-
-def _reset_after_fork() -> None:
-    """Replace the lock, which a thread that the child does not have may hold."""
-    global _parallel_kernel_lock, _is_forked_after_parallel  # noqa: PLW0603
-    _parallel_kernel_lock = threading.Lock()
-    _is_forked_after_parallel = _has_run_parallel
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reset_after_fork)
-
-
-class parallel_region:  # noqa: N801  a context manager, which contextlib would make slower
-    """Run parallel Numba kernels one at a time, with as many threads as `size` work items deserve.
-
-    Waking threads takes longer than a small kernel, so below `MIN_PARALLEL_SIZE` items there is
-    one thread; without `size` the number of threads stays as it is.
-
-    Raises
-    ------
-    GraphError
-        If the process is a fork of one that has run parallel kernels on GNU OpenMP.
-    """
-
-    __slots__ = "_lock", "_num_threads", "_size"
-
-    def __init__(self, size: int | None = None) -> None:
-        self._size, self._num_threads = size, 1
-
-    def __enter__(self) -> None:
-        global _has_run_parallel  # noqa: PLW0603
-        if _is_forked_after_parallel:
-            _check_threading_layer()
-        _has_run_parallel = True
-        self._lock = _parallel_kernel_lock
-        self._lock.acquire()
-        if self._size is None or self._size >= MIN_PARALLEL_SIZE:
-            return
-        try:
-            get_num_threads, set_num_threads = _thread_functions()
-            self._num_threads = get_num_threads()
-            if self._num_threads > 1:
-                set_num_threads(1)
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def __exit__(self, *exception: object) -> None:
-        try:
-            if self._num_threads > 1:
-                _thread_functions()[1](self._num_threads)
-        finally:
-            self._lock.release()
-
-
-@functools.cache
-def _thread_functions() -> tuple[Callable[[], int], Callable[[int], None]]:
-    """Return the functions that get and set the number of threads of Numba's parallel loops.
-
-    Those of its threading layer take a quarter of the time of its public ones, which check.
-    """
-    import numba
-    from numba.np.ufunc import parallel
-
-    numba.get_num_threads()  # loads the threading layer
-    return (
-        getattr(parallel, "_get_num_threads", numba.get_num_threads),
-        getattr(parallel, "_set_num_threads", numba.set_num_threads),
-    )
-
-
-def _check_threading_layer() -> None:
-    """Raise GraphError if the threads of the process that this one was forked from are missing."""
-    if sys.modules["numba"].threading_layer() == "omp":
-        raise GraphError(
-            "this process was forked from one that had already run parallel kernels, which GNU "
-            "OpenMP does not survive; start processes by 'spawn' or 'forkserver', or set "
-            "NUMBA_THREADING_LAYER=workqueue before the first call",
-            hint="start processes by 'spawn' or 'forkserver'",
-        )
 
 
 # CUDA sources

@@ -1,0 +1,98 @@
+"""Threads of parallel kernels on a CPU: one kernel at a time, and few threads for small ones."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable
+
+from ..errors import GraphError
+
+MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
+
+# Numba's workqueue layer aborts the process if two threads enter parallel kernels at once.
+_parallel_kernel_lock = threading.Lock()
+_has_run_parallel = _is_forked_after_parallel = False
+
+
+def _reset_after_fork() -> None:
+    """Replace the lock, which a thread that the child does not have may hold."""
+    global _parallel_kernel_lock, _is_forked_after_parallel  # noqa: PLW0603
+    _parallel_kernel_lock = threading.Lock()
+    _is_forked_after_parallel = _has_run_parallel
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)
+
+
+class parallel_region:  # noqa: N801  a context manager, which contextlib would make slower
+    """Run parallel Numba kernels one at a time, with as many threads as `size` work items deserve.
+
+    Waking threads takes longer than a small kernel, so below `MIN_PARALLEL_SIZE` items there is
+    one thread; without `size` the number of threads stays as it is.
+
+    Raises
+    ------
+    GraphError
+        If the process is a fork of one that has run parallel kernels on GNU OpenMP.
+    """
+
+    __slots__ = "_lock", "_num_threads", "_size"
+
+    def __init__(self, size: int | None = None) -> None:
+        self._size, self._num_threads = size, 1
+
+    def __enter__(self) -> None:
+        global _has_run_parallel  # noqa: PLW0603
+        if _is_forked_after_parallel:
+            _check_threading_layer()
+        _has_run_parallel = True
+        self._lock = _parallel_kernel_lock
+        self._lock.acquire()
+        if self._size is None or self._size >= MIN_PARALLEL_SIZE:
+            return
+        try:
+            get_num_threads, set_num_threads = _thread_functions()
+            self._num_threads = get_num_threads()
+            if self._num_threads > 1:
+                set_num_threads(1)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            if self._num_threads > 1:
+                _thread_functions()[1](self._num_threads)
+        finally:
+            self._lock.release()
+
+
+@functools.cache
+def _thread_functions() -> tuple[Callable[[], int], Callable[[int], None]]:
+    """Return the functions that get and set the number of threads of Numba's parallel loops.
+
+    Those of its threading layer take a quarter of the time of its public ones, which check.
+    """
+    import numba
+    from numba.np.ufunc import parallel
+
+    numba.get_num_threads()  # loads the threading layer
+    return (
+        getattr(parallel, "_get_num_threads", numba.get_num_threads),
+        getattr(parallel, "_set_num_threads", numba.set_num_threads),
+    )
+
+
+def _check_threading_layer() -> None:
+    """Raise GraphError if the threads of the process that this one was forked from are missing."""
+    if sys.modules["numba"].threading_layer() == "omp":
+        raise GraphError(
+            "this process was forked from one that had already run parallel kernels, which GNU "
+            "OpenMP does not survive; start processes by 'spawn' or 'forkserver', or set "
+            "NUMBA_THREADING_LAYER=workqueue before the first call",
+            hint="start processes by 'spawn' or 'forkserver'",
+        )
