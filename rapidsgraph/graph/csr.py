@@ -18,6 +18,8 @@ from ..kernels.constants import WARP
 from .multi_edges import MULTI_EDGES, MultiEdges, count_conflicts, reduce_runs
 from .pair_sort import sort_pairs
 
+MAX_DROPPED_SHARE = 1 / 16  # of arcs on a CPU, up to which they are searched for in the offsets
+
 
 @dataclass(frozen=True)
 class Adjacency:
@@ -265,10 +267,10 @@ def _is_first_of_run(adjacency: Adjacency) -> Array:
 
 def _filter(keep: Array, offsets: Array, neighbors: Array) -> tuple[Array, Array]:
     """Return the offsets and the neighbors of the arcs that `keep` marks."""
-    num_before, xp = _count_before(keep), device.array_module(keep)
-    if xp is np:  # the twin of the kernel would copy them once more
-        return _filter_offsets(num_before, offsets), neighbors[keep]
-    new_neighbors = xp.empty(int(num_before[-1]), neighbors.dtype)
+    if device.array_module(keep) is np:  # the twin of the kernel would copy them once more
+        return filter_offsets(keep, offsets), neighbors[keep]
+    num_before = _count_before(keep)
+    new_neighbors = device.array_module(keep).empty(int(num_before[-1]), neighbors.dtype)
     device.launch(
         "build", "filter_neighbors", size=keep.size,
         num_arcs=keep.size, keep=keep, num_before=num_before, neighbors=neighbors,
@@ -279,7 +281,18 @@ def _filter(keep: Array, offsets: Array, neighbors: Array) -> tuple[Array, Array
 
 def filter_offsets(keep: Array, offsets: Array) -> Array:
     """Return the offsets of the arcs that `keep` marks."""
+    if not device.is_on_gpu(keep):
+        num_dropped = keep.size - device.count_nonzero(keep)
+        if num_dropped <= MAX_DROPPED_SHARE * keep.size:
+            return offsets - _count_dropped(np.flatnonzero(~keep), offsets)
     return _filter_offsets(_count_before(keep), offsets)
+
+
+def _count_dropped(dropped: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return how many of the positions `dropped`, ascending, are below each of the offsets."""
+    first_rows = np.searchsorted(offsets, dropped, side="right")
+    repeats = np.diff(first_rows, prepend=0, append=offsets.size)
+    return np.repeat(np.arange(dropped.size + 1), repeats)
 
 
 def _filter_offsets(num_before: Array, offsets: Array) -> Array:
