@@ -23,7 +23,7 @@ from ..frames import Frame
 from ..graph.csr import offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
-from ..kernels.constants import BORDER, CORE, NO_CLUSTER
+from ..kernels.constants import BORDER, CORE, NO_CLUSTER, OUTLIER
 from .components import compress, link_alternately
 from .parameters import ScanParameters
 from .pruned_scan import link_pruned
@@ -172,6 +172,10 @@ def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> C
 def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: Array) -> Clustering:
     """Return the clustering of linked cores: attach borders, number clusters, find hubs."""
     xp, num_vertices = similar.xp, similar.num_vertices
+    if xp is np and not is_core.any():  # nothing is launched, so nothing has to be compiled
+        clusters = np.full(num_vertices, NO_CLUSTER, np.int32)
+        roles = np.full(num_vertices, OUTLIER, np.int8)
+        return Clustering(clusters, roles, 0, np.empty(0, np.int32), similar)
     nearest_cores, _ = attach_borders(similar, device.flatnonzero(is_border), is_core)
     labels, is_member = xp.empty(num_vertices, xp.int32), xp.empty(num_vertices, bool)
     flags: dict[str, Any] = {
@@ -225,8 +229,9 @@ def link_cores(similar: SimilarityGraph, rows: Array, is_core: Array) -> tuple[A
     xp, num_vertices = similar.xp, similar.num_vertices
     parents = device.arange(num_vertices, xp.int32, xp)
     is_border = xp.zeros(num_vertices, bool)
-    similar.launch("join_cores", rows, is_core=is_core, parents=parents, is_border=is_border)
-    compress(parents)
+    if rows.size:
+        similar.launch("join_cores", rows, is_core=is_core, parents=parents, is_border=is_border)
+        compress(parents)
     return parents, is_border
 
 

@@ -17,11 +17,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.compiler import Flags
 from numba.extending import intrinsic
 from numba.np.ufunc.parallel import _launch_threads
 
-from .subroutine import compile_subroutine
+from .subroutine import KernelFlags, compile_subroutine
 
 PRANGE = "prange", "numba.prange"
 INDEX, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
@@ -145,7 +144,7 @@ def parallel_for(body: FunctionType, is_local: Sequence[bool]) -> Any:
         kinds = [types.unliteral(kind) for kind in variables]
         index = types.uint64 if start == types.none else types.int64
         signature = types.void(index, index, *kinds)
-        flags = Flags()
+        flags = KernelFlags()
         flags.nrt, flags.error_model = True, "numpy"
         flags.noalias = not any(
             local and isinstance(kind, types.Array)

@@ -20,6 +20,31 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 
+class KernelFlags(Flags):
+    """Flags that are compared and hashed fast, which Numba does for every typed expression.
+
+    Numba reads each option through a property, and hashes their names only.
+    """
+
+    __slots__ = ()
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of all options."""
+        return DEFAULTS | self._values
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all values are equal."""
+        is_same = isinstance(other, Flags) and self._values == other._values
+        return is_same or super().__eq__(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of all flags."""
+        return HASH
+
+
+DEFAULTS, HASH = {name: option.default for name, option in Flags.options.items()}, hash(Flags())
+
+
 class SubroutineLibrary(JITCodeLibrary):
     """LLVM IR that is linked into other libraries, and optimized there."""
 
@@ -59,6 +84,7 @@ class _Subroutine(CPUDispatcher):
     ) -> None:
         super().__init__(function, {}, options, _Compiler)
         self._compiler._get_implementation = implement
+        self._compiler._customize_flags = KernelFlags
 
     def compile(self, sig: Any) -> Any:
         """Compile a signature, and return the key by which the target context finds its code."""
@@ -101,6 +127,7 @@ class Kernel(CPUDispatcher):
         super().__init__(function, {}, options)
         if implement is not None:
             self._compiler._get_implementation = implement
+        self._compiler._customize_flags = KernelFlags
         self._subroutine = _Subroutine(function, options, self._compiler._get_implementation)
 
     def compile(self, sig: Any) -> Any:
