@@ -123,8 +123,8 @@ def estimate_memory(
     row if that is less or the names are text; it may then be several times the peak. On a CPU with
     a known number of vertices, the peak of the resident set is mostly above 0.7 of the estimate.
 
-    On a GPU, "sssp" also sorts the lists of a kept graph by weight if 64 bytes per arc are free.
-    The estimate is that of a search without.
+    On a GPU, "sssp" sorts the lists of a kept graph by weight if 64 bytes per arc are free, from
+    the second search on. The estimate is that of a search without.
 
     Examples
     --------

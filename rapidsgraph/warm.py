@@ -132,7 +132,8 @@ def _search(edges: Any, weighted: Any) -> None:
         graph = rg.Graph(weighted, directed=directed)
         source, target = graph.vertices.iloc[[0]], graph.vertices.iloc[[-1]]
         rg.bfs(graph, source)
-        rg.sssp(graph, source)
+        for _ in range(2):  # the second one sorts the lists of a graph by weight
+            rg.sssp(graph, source)
         rg.shortest_path(graph, source, target)
     rg.sssp(weighted, weighted["source"].iloc[0])  # uses the minimum of those of parallel edges
 

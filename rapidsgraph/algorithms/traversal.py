@@ -23,7 +23,7 @@ from ..graph.csr import Adjacency, count_nonempty, row_indices, transpose
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
-from ..graph.weight_order import can_build_lists_by_weight, lists_by_weight
+from ..graph.weight_order import lists_by_weight, should_read_by_weight
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import (
     COOPERATIVE_THREADS,
@@ -86,7 +86,7 @@ def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
     ids = _check_and_resolve(graph, parameters.source, "sssp", "SSSP")
     bottom_up = is_graph or not graph.directed
     if graph.weighted:
-        by_weight = is_graph and can_build_lists_by_weight(graph)
+        by_weight = is_graph and should_read_by_weight(graph)
         result = run_sssp(graph, ids, cutoff, predecessors, bottom_up, by_weight=by_weight)
         distances = result.distances
         if cutoff == math.inf and can_overflow(graph.total_weight):

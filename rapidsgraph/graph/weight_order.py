@@ -15,6 +15,7 @@ from .local_graph import MIN_CHECKED_SIZE, LocalGraph
 from .pair_sort import sort_pairs
 
 CACHE_KEY = "lists by weight"
+SEARCHED_KEY = "has been searched by weight"
 SORT_BYTES = 64  # per arc, while the lists are sorted
 MIN_MEAN_DEGREE = 8  # below which frontiers rarely have so many arcs that the order matters
 
@@ -24,20 +25,22 @@ def has_lists_by_weight(graph: LocalGraph) -> bool:
     return graph.is_cached(CACHE_KEY)
 
 
-def can_build_lists_by_weight(graph: LocalGraph) -> bool:
-    """Return whether a graph has the lists, or is on a GPU and should have them.
+def should_read_by_weight(graph: LocalGraph) -> bool:
+    """Return whether a search of a kept graph should read the lists, and count the search.
 
-    It should not if it has few arcs per vertex, such as a road network, or if the lists might not
-    fit in free memory. Searches on a CPU do not read them.
+    They are built for the second search of a graph on a GPU, because a sort takes longer than one
+    search. A graph of few arcs per vertex, such as a road network, has no use for them, and they
+    need free memory. Searches on a CPU do not read them.
     """
     if has_lists_by_weight(graph):
         return True
-    if graph.num_arcs < MIN_MEAN_DEGREE * graph.num_vertices:
+    if graph.xp is np or graph.num_arcs < MIN_MEAN_DEGREE * graph.num_vertices:
+        return False
+    if not graph.is_cached(SEARCHED_KEY):
+        graph.cached(SEARCHED_KEY, lambda: True)
         return False
     num_bytes = graph.num_arcs * SORT_BYTES
-    return graph.xp is not np and (
-        num_bytes < MIN_CHECKED_SIZE or num_bytes < device.free_memory(graph.xp)
-    )
+    return num_bytes < MIN_CHECKED_SIZE or num_bytes < device.free_memory(graph.xp)
 
 
 def lists_by_weight(graph: LocalGraph) -> tuple[Adjacency, Adjacency]:
