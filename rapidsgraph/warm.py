@@ -12,13 +12,18 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import pandas
 
 import rapidsgraph as rg
 
 from .device import Device, choose
-from .errors import GraphError
+from .distributed.executor import local_ranks
+from .distributed.replica import REPLICA_LIMIT
+from .errors import GraphError, InsufficientMemoryError
 from .kernels import cache_folders, jit
 from .progress import Progress, reporter
 
@@ -29,6 +34,8 @@ def warm(
     device: Device = "auto", *, num_jobs: int | None = None, progress: Progress = None
 ) -> tuple[Path, int]:
     """Compile the kernels of all algorithms and cache them.
+
+    On a CPU with Dask these include the kernels that only several ranks use.
 
     Parameters
     ----------
@@ -192,6 +199,36 @@ def _triangles(edges: Any, weighted: Any) -> None:
     rg.neighbor_similarity(edges, edges)
 
 
+def _several_ranks(edges: Any, weighted: Any) -> None:
+    """Run what a Dask cluster of CPUs runs otherwise than one process does."""
+    if not isinstance(edges, pandas.DataFrame) or find_spec("dask") is None:
+        return
+    import dask.dataframe
+
+    layers = rg.LayeredEdgeList.build(rg.Graph(edges), edges["source"].iloc[0])
+    try:
+        rg.core_number(layers, memory_limit=1)
+    except InsufficientMemoryError as error:
+        rg.core_number(layers, memory_limit=error.needed)  # in tiles, as ranks do
+    options = {"scheduler": "synchronous", REPLICA_LIMIT: -1}  # small graphs are divided, too
+    with local_ranks(2), dask.config.set(options):
+        for directed in (True, False):
+            frame = dask.dataframe.from_pandas(weighted, npartitions=2, sort=False)
+            graph = rg.Graph(frame, directed=directed)
+            source = weighted["source"].iloc[0]
+            rg.pagerank(graph, progress=False)
+            for depth_limit in (None, 1):  # with and without bottom-up levels
+                rg.bfs(graph, source, depth_limit=depth_limit)
+            rg.sssp(graph, source)
+            for strong in (False, True):
+                rg.connected_components(graph, strong=strong)
+            rg.core_number(graph)
+            rg.label_propagation(graph)
+            rg.scan(graph)
+            rg.clustering_coefficient(graph)
+            rg.neighbor_similarity(graph, edges)
+
+
 RUNS: dict[str, Callable[[Any, Any], None]] = {
     "graph": _graph,
     "pagerank": _pagerank,
@@ -202,6 +239,7 @@ RUNS: dict[str, Callable[[Any, Any], None]] = {
     "scan": _scan,
     "triangles": _triangles,
     "layered edge list": _layered,
+    "several ranks": _several_ranks,
 }
 
 

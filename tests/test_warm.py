@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import importlib
+import itertools
 
 import numpy as np
 import pandas
@@ -13,7 +14,12 @@ from typer.testing import CliRunner
 import rapidsgraph as rg
 from pipelines.benchmarks import startup
 from rapidsgraph import cli, device, warm
-from rapidsgraph.errors import GraphError
+from rapidsgraph.distributed import replica
+from rapidsgraph.distributed.executor import local_ranks
+from rapidsgraph.errors import GraphError, InsufficientMemoryError
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("dask.dataframe")
 
 PAIRS = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
 LAYERED = [
@@ -28,6 +34,17 @@ LAYERED = [
     rg.clustering_coefficient,
     rg.neighbor_similarity,
     lambda layers: rg.neighbor_similarity(layers, PAIRS),
+]
+DISTRIBUTED = [
+    functools.partial(rg.bfs, source=0),
+    functools.partial(rg.sssp, source=0),
+    functools.partial(rg.shortest_path, source=0, target=1),
+    rg.scan,
+    rg.structural_similarity,
+    lambda graph: rg.pagerank(graph.subgraph(range(0, 500, 2)).reverse()),
+    lambda graph: graph.to_undirected(multi_edges="sum").edges,
+    lambda graph: graph.neighborhood(0, 2),
+    lambda graph: rg.bfs(rg.Graph(graph.edges.assign(weight=1.5)), 0),
 ]
 
 
@@ -67,6 +84,16 @@ def test_nothing_is_left_to_compile():
     layers = rg.LayeredEdgeList.build(edges, 0)
     for run in LAYERED:
         run(layers)
+    with pytest.raises(InsufficientMemoryError) as caught:
+        rg.core_number(layers, memory_limit=1)
+    rg.core_number(layers, memory_limit=caught.value.needed)
+    with local_ranks(3), dask.config.set(scheduler="synchronous"):
+        for limit, directed in itertools.product((-1, 2**20), (True, False)):
+            with dask.config.set({replica.REPLICA_LIMIT: limit}):
+                frame = dask.dataframe.from_pandas(edges, npartitions=5, sort=False)
+                graph = rg.Graph(frame, directed=directed)
+                for run in (*DISTRIBUTED, *LAYERED[2:]):
+                    run(graph)
     after = compiled_signatures()
     assert {name: after[name] for name in after if after[name] > before[name]} == {}
 

@@ -19,13 +19,14 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from ..errors import ClusterError, SchedulerLostError, WorkerLostError
 from ..frames import Frame
 from ..progress import Report
-from . import monitor, spmd, spmd_worker
-from .communicator import LocalCommunicator
+from . import monitor, spmd
+from .local_ranks import run_ranks
 from .monitor import check_open, get_address
 from .spmd_worker import run_on_worker
 
@@ -35,13 +36,27 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _clients_with_plugin: weakref.WeakSet = weakref.WeakSet()
+_num_local_ranks: ContextVar[int | None] = ContextVar("num_local_ranks", default=None)
 _call = threading.local()  # .futures: of the current call of this thread, as weak references
 
 
 def get_executor(client: Any = None) -> Executor:
     """Return the executor of a client, of the active client, or of this process without one."""
+    num_ranks = _num_local_ranks.get()
+    if client is None and num_ranks is not None:
+        return LocalExecutor(num_ranks)
     client = client or get_active_client()
     return LocalExecutor() if client is None else DaskExecutor(client)
+
+
+@contextmanager
+def local_ranks(count: int) -> Iterator[None]:
+    """Give Dask frames within the context graphs of `count` partitions in this process."""
+    token = _num_local_ranks.set(count)
+    try:
+        yield
+    finally:
+        _num_local_ranks.reset(token)
 
 
 def get_active_client() -> Any:
@@ -124,9 +139,18 @@ class _LocalTask:
 
 
 class LocalExecutor:
-    """Run each task in this thread when it is submitted."""
+    """Run each task in this thread when it is submitted.
 
-    client, workers = None, (None,)
+    Parameters
+    ----------
+    num_ranks : int, default 1
+        Several ranks are threads; see `run_ranks`.
+    """
+
+    client = None
+
+    def __init__(self, num_ranks: int = 1) -> None:
+        self.workers = (None,) * num_ranks
 
     def submit(self, function: Callable[..., Any], *arguments: Any, name: str) -> _LocalTask:
         """Run a task now; see `DaskExecutor.submit`."""
@@ -140,11 +164,10 @@ class LocalExecutor:
         report: Report | None = None,
         **options: Any,
     ) -> tuple[list, list]:
-        """Run the only rank in this thread; see `spmd.run`."""
-        [rank_arguments] = map(_resolve, arguments)
-        report = report or spmd_worker.ignore_report
-        result, info = function(LocalCommunicator(), report, *rank_arguments)
-        return [_LocalTask(result)], [info]
+        """Run all ranks in this process; see `spmd.run`."""
+        rank_arguments = [_resolve(list(values)) for values in arguments]
+        results, infos = zip(*run_ranks(function, rank_arguments, report), strict=True)
+        return [*map(_LocalTask, results)], [*infos]
 
     def compute_partitions(self, collection: Frame) -> list[_LocalTask]:
         """Return a task for each partition of a Dask frame."""

@@ -229,7 +229,6 @@ def test_a_bottom_up_search_ends_at_the_targets(make_arrays):
 
 @pytest.fixture(params=[1, 3])
 def num_ranks(request, monkeypatch):
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, request.param)
     return request.param
 

@@ -17,7 +17,6 @@ import numpy as np
 import pandas
 import pytest
 from conftest import columns_of, gpu, in_partitions, random_edges, restore_workers
-from local_ranks import run_ranks
 
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
@@ -32,6 +31,7 @@ from rapidsgraph.distributed import (
     spmd_call,
     spmd_worker,
 )
+from rapidsgraph.distributed.local_ranks import run_ranks
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

@@ -8,7 +8,6 @@ from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import executor
 from rapidsgraph.distributed.replica import REPLICA_LIMIT
 from rapidsgraph.graph.local_graph import storage_of
 
@@ -22,7 +21,6 @@ by_policy = pytest.mark.parametrize("multi_edges", ["first", "keep"])
 @pytest.fixture(params=[1, 2, 3])
 def ranks(monkeypatch, request):
     """A number of ranks without a client."""
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, request.param)
     return request.param
 

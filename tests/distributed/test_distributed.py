@@ -17,7 +17,7 @@ from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.distributed import executor, partition
+from rapidsgraph.distributed import partition
 from rapidsgraph.graph.csr import Adjacency
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,6 @@ def client():
 @pytest.fixture
 def in_parts(monkeypatch):
     """Three parts without a client, which take less time."""
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 3)
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import pandas
 import pytest
 from conftest import in_partitions, restore_workers
-from local_ranks import run_ranks, use_local_ranks
+from local_ranks import use_local_ranks
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.distributed import build, cluster, executor, graph, partition
+from rapidsgraph.distributed import build, cluster, graph, partition
+from rapidsgraph.distributed.local_ranks import run_ranks
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
@@ -95,7 +96,6 @@ def test_ranks_read_frames_where_they_are():
 )
 def test_layouts_equal_those_of_one_memory(monkeypatch, count, directed, multi_edges):
     """The other layout and the simple graph, also with more ranks than vertices."""
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, count)
     frame = random_frame(count, 30, 400)
     options = {"weight": "weight", "directed": directed, "multi_edges": multi_edges}
@@ -117,7 +117,6 @@ def test_layouts_equal_those_of_one_memory(monkeypatch, count, directed, multi_e
 
 
 def test_the_first_invalid_partition_is_reported(monkeypatch):
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 3)
     frame = random_frame(0, 20, 60)
     frame.loc[[25, 55], "weight"] = -1.0

@@ -4,11 +4,12 @@ import numpy as np
 import pandas
 import pytest
 from conftest import columns_of, in_partitions, random_edges
-from local_ranks import run_ranks, use_local_ranks
+from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
 from rapidsgraph.distributed.components import join_forests
+from rapidsgraph.distributed.local_ranks import run_ranks
 
 
 def check(frame, vertices=None, directed=True, partitions=3):

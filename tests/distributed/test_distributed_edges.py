@@ -7,14 +7,12 @@ from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import executor
 
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("weight", [None, "km"])
 def test_edges_of_three_ranks(monkeypatch, directed, weight):
     pytest.importorskip("dask.dataframe")
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 3)
     edges = pandas.DataFrame(
         {
@@ -38,7 +36,6 @@ def test_a_shared_name_column_called_weight_is_refused():
 
 
 def test_weights_keep_their_type_where_the_first_rank_has_no_edge(monkeypatch):
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 3)
     edges = pandas.DataFrame({"source": [7, 8, 9], "destination": [0, 1, 2], "weight": [1, 2, 3]})
     result = rg.Graph(in_partitions(edges, 3), weight="weight").edges

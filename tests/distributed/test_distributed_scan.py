@@ -21,7 +21,7 @@ from clusterings import (
     thresholds,
 )
 from conftest import columns_of, gpu, on_host, random_edges, restore_workers
-from local_ranks import run_ranks, use_local_ranks
+from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 from test_scan import CLOSED_FORMS, LARGE
 from test_similarity import common_by_matrix, dense_and_hubs
@@ -29,6 +29,7 @@ from test_similarity import common_by_matrix, dense_and_hubs
 import rapidsgraph as rg
 from rapidsgraph import GraphError
 from rapidsgraph.algorithms import similarity
+from rapidsgraph.distributed.local_ranks import run_ranks
 from rapidsgraph.graph.csr import row_indices as rows_of_lists
 
 dataframe = pytest.importorskip("dask.dataframe")

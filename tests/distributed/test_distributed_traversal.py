@@ -18,7 +18,7 @@ import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.algorithms.traversal import allocate_queues, relax_from
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.distributed import executor, replica, traversal
+from rapidsgraph.distributed import replica, traversal
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
@@ -43,7 +43,6 @@ def no_replicas(monkeypatch):
 
 @pytest.fixture(params=[1, 2, 4])
 def num_ranks(request, monkeypatch):
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, request.param)
     return request.param
 

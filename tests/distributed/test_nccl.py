@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from local_ranks import run_ranks
 
 from rapidsgraph.distributed import nccl
 from rapidsgraph.distributed.communicator import RankLostError
+from rapidsgraph.distributed.local_ranks import run_ranks
 
 
 class FakeGpu:

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from conftest import build_storage
-from local_ranks import run_ranks
 from numpy.testing import assert_array_equal
 
 import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.distributed.core_number import find_core_numbers
+from rapidsgraph.distributed.local_ranks import run_ranks
 from rapidsgraph.distributed.partition import Partition, group_by_owner
 from rapidsgraph.distributed.traversal import Search, Traversal
 from rapidsgraph.graph.csr import Adjacency

@@ -18,7 +18,6 @@ from pandas.testing import assert_frame_equal
 from trials import Outcomes
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import executor
 from rapidsgraph.graph.local_graph import LocalGraph
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("error")]
@@ -264,7 +263,6 @@ CALLS = {name: (function, same) for name, function, same in calls()}
 @pytest.fixture(autouse=True)
 def without_client(monkeypatch):
     """Run Dask frames in this process, in two parts."""
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 2)
 
 

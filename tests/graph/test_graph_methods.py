@@ -9,7 +9,7 @@ from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import derived_graph, executor
+from rapidsgraph.distributed import derived_graph
 from rapidsgraph.graph.graph import _distributed_methods, register_distributed_graph
 from rapidsgraph.graph.local_graph import storage_of
 
@@ -53,7 +53,6 @@ def test_degrees_in_the_library_of_the_caller(make_frame):
 
 @by_direction
 def test_degrees_of_three_ranks(monkeypatch, directed):
-    monkeypatch.setattr(executor, "get_active_client", lambda: None)
     use_local_ranks(monkeypatch, 3)
     spread = build(lambda columns: in_partitions(pandas.DataFrame(columns), 3), directed)
     whole = build(pandas.DataFrame, directed)
