@@ -41,22 +41,7 @@ GROUPS = {
          "assign_clusters", "find_hubs", "assign_roles"),
     ),
 }  # fmt: skip
-# Entries in which calls spend their time, and which are compiled with all optimizations. Without
-# those of loops, which the others do not need, a compilation takes two thirds of the time.
-OPTIMIZED = {
-    "bfs": ("search", "expand_bottom_up"),
-    "core_number": ("peel", "remove_vertices"),
-    "label_propagation": ("propagate_short", "propagate_long"),
-    "pagerank": ("iterate", "gather_groups", "gather_nodes", "scatter_edges"),
-    "pagerank_blocks": ("iterate_blocks",),
-    "radix_sort": ("move_items",),
-    "similarity": ("count_by_thread", "count_by_warp", "count_by_block", "compare_lists"),
-    "sssp": ("shortest_paths", "find_predecessors", "pull_predecessors", "push_predecessors"),
-    "triangles": ("count_by_thread", "count_by_warp", "count_by_block"),
-    "union_find": ("link_arcs", "link_neighbor", "link_remaining"),
-}
 MINIMAL = ("--minimal",)  # without textures, the device runtime and dynamic parallelism
-FEW_OPTIMIZATIONS = ("--Ofast-compile=min",)
 C_TYPES = {  # by name of the dtype
     "bool": "bool",
     "int8": "signed char",
@@ -190,14 +175,12 @@ def _cuda_function(
 
 
 @functools.cache
-def _compiler_options(is_optimized: bool) -> tuple[str, ...]:
-    """Return the options of NVRTC, as far as its version has them."""
+def _compiler_options() -> tuple[str, ...]:
+    """Return the options of NVRTC, which from 12.4 on can omit features that no kernel uses."""
     import cupy
 
-    version = tuple(cupy.cuda.nvrtc.getVersion())
-    minimal = MINIMAL if version >= (12, 4) else ()
-    few = FEW_OPTIMIZATIONS if version >= (13, 0) and not is_optimized else ()
-    return ("-std=c++17", *minimal, *few)
+    is_minimal = tuple(cupy.cuda.nvrtc.getVersion()) >= (12, 4)
+    return ("-std=c++17", *MINIMAL) if is_minimal else ("-std=c++17",)
 
 
 def _compile(stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool) -> Any:
@@ -211,7 +194,7 @@ def _compile(stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperat
     # CuPy compiles a module once, however many of its entries are asked for.
     module = cupy.RawModule(
         code="".join([*lines, source]),
-        options=_compiler_options(entry in OPTIMIZED.get(stem, ())),
+        options=_compiler_options(),
         enable_cooperative_groups=cooperative,
     )
     return module.get_function(entry)

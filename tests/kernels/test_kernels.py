@@ -9,7 +9,7 @@ import re
 import pytest
 
 from rapidsgraph import device
-from rapidsgraph.device.launcher import FEW_OPTIMIZATIONS, GROUPS, MINIMAL, OPTIMIZED
+from rapidsgraph.device.launcher import GROUPS, MINIMAL
 from rapidsgraph.kernels import constants
 
 STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
@@ -234,20 +234,6 @@ def test_groups_of_entries_have_no_element_types(stem):
     assert len(set(entries)) == len(entries)
     for entry in entries:
         assert not any(c_type.endswith("_t*") for c_type, _ in signatures[entry]), entry
-
-
-@pytest.mark.parametrize("stem", sorted(OPTIMIZED))
-def test_optimized_entries_exist(stem):
-    entries = set(OPTIMIZED[stem])
-    assert entries <= set(device.signatures(stem))
-    for group in GROUPS.get(stem, ()):  # has the options of one entry
-        assert entries.isdisjoint(group) or entries.issuperset(group)
-
-
-def test_compiler_options_are_known():
-    for options in (MINIMAL, FEW_OPTIMIZATIONS):
-        accepted, log = compile_cuda('extern "C" __global__ void empty() {}', *options)
-        assert accepted, log
 
 
 @pytest.mark.slow
