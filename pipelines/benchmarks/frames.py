@@ -145,16 +145,18 @@ def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     options = session.options
     [name] = options.graphs or ["rmat8-8" if options.quick else GRAPH]
     session.start["graph"] = name
-    engines = [each for each in ENGINES if importlib.util.find_spec(each)
-               and (options.on_gpu or "cudf" not in each)]  # fmt: skip
-    session.notes += [f"{each} does not run here" for each in ENGINES if each not in engines]
+    engines = [engine for engine in ENGINES if importlib.util.find_spec(engine)
+               and (options.on_gpu or "cudf" not in engine)]  # fmt: skip
+    session.notes += [f"{engine} does not run here" for engine in ENGINES if engine not in engines]
     for task in session.tasks(CALLS, "limited"):
         if task == "limited":
             vertices = TREE_VERTICES // (1000 if options.quick else 1)
             for method in ("auto", "frames"):  # the first is expected to exceed the limit
                 yield f"{task}, {method}", partial(measure_limited, method, vertices)
         else:
-            with_task = [each for each in engines if task in QUERIES or each not in QUERY_ENGINES]
+            with_task = [
+                engine for engine in engines if task in QUERIES or engine not in QUERY_ENGINES
+            ]
             yield task, partial(measure_task, task, with_task, name)
 
 

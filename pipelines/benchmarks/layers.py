@@ -185,8 +185,8 @@ def measure_large(name: str, session: Session, folder: Path) -> Iterator[Record]
     def run(function: Callable[..., Any], *arguments: Any) -> Any:
         if session.on_gpu:
             return function(*arguments)
-        for each in [*files, *(store.iterdir() if store.exists() else ())]:
-            with each.open("rb") as file:  # cached pages would not count as memory
+        for path in [*files, *(store.iterdir() if store.exists() else ())]:
+            with path.open("rb") as file:  # cached pages would not count as memory
                 os.fsync(file.fileno())
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return memory.call_in_process(function, *arguments, setup=limits)

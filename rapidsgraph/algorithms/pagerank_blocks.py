@@ -122,8 +122,8 @@ def arrange(
     num_contributions = (num_rows // PAGERANK_VECTOR + 1) * PAGERANK_VECTOR - 1
     num_slots = shared_bytes // value_bytes // 8 * 8
     num_cached = min(int(num_slots * HOT_FRACTION), num_rows) // 8 * 8
-    most = 0 if weighted else max_summed(num_slots - num_cached, value_bytes)
-    ranges = divide_contributions(out_degrees[by_gathers], num_cached, num_slots, most)
+    num_summed = 0 if weighted else max_summed(num_slots - num_cached, value_bytes)
+    ranges = divide_contributions(out_degrees[by_gathers], num_cached, num_slots, num_summed)
     lists = group_sources(csc, rows.order, vertex_index, ranges)
     lengths = lists.lengths(csc.offsets)
     ranks = 2 * lengths + (out_weights > 0)  # isolated rows are last

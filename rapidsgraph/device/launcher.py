@@ -24,7 +24,7 @@ from ..kernels.constants import BLOCK_THREADS, macros
 from .arrays import Array, is_on_gpu
 from .threads import parallel_region
 
-STATIC_SHARED_BYTES = 4 * 1024  # of a block, at most
+STATIC_SHARED_BYTES = 4 * 1024  # of a block that has dynamic shared memory, too, at most
 DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
 # Kernels without element types that the same call launches. Each group is one compilation, because
 # even the smallest kernel takes 0.03 seconds.

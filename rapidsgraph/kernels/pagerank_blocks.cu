@@ -193,14 +193,14 @@ __device__ __forceinline__ void copy_tiles(int num_tiles, int num_contributions,
       __syncthreads();
       loaded_first = first;
     }
-    const unsigned short *own_sources = sources + source_starts[tile];
-    value_t *own_values = values + tile_starts[tile];
+    const unsigned short *tile_sources = sources + source_starts[tile];
+    value_t *tile_sums = values + tile_starts[tile];
     if (terms == 1)
-      sum_tile<1>(first_load, after_loads, own_sources, tile_values, own_values);
+      sum_tile<1>(first_load, after_loads, tile_sources, tile_values, tile_sums);
     else if (terms == PAGERANK_SHORT_SUM)
-      sum_tile<PAGERANK_SHORT_SUM>(first_load, after_loads, own_sources, tile_values, own_values);
+      sum_tile<PAGERANK_SHORT_SUM>(first_load, after_loads, tile_sources, tile_values, tile_sums);
     else
-      sum_tile<PAGERANK_LONG_SUM>(first_load, after_loads, own_sources, tile_values, own_values);
+      sum_tile<PAGERANK_LONG_SUM>(first_load, after_loads, tile_sources, tile_values, tile_sums);
   }
 }
 
@@ -237,11 +237,11 @@ __device__ __forceinline__ void copy_bin(int bin, int num_tiles, int warp, int w
     const int segment = min(batch + lane, num_segments - 1), count = min(WARP, after - batch);
     const int start = starts[segment], offset = offsets[segment], stop = offsets[segment + 1];
     for (int first = 0; first < count; first += WARP / SEGMENT_LANES) {
-      const int own = first + lane / SEGMENT_LANES;
-      const uint4 *from = (const uint4 *)values + __shfl_sync(FULL_MASK, start, own);
-      const int to = __shfl_sync(FULL_MASK, offset, own);
-      const int after_own = __shfl_sync(FULL_MASK, stop, own);
-      const int length = own < count ? after_own - to : 0;
+      const int index = first + lane / SEGMENT_LANES;
+      const uint4 *from = (const uint4 *)values + __shfl_sync(FULL_MASK, start, index);
+      const int to = __shfl_sync(FULL_MASK, offset, index);
+      const int end = __shfl_sync(FULL_MASK, stop, index);
+      const int length = index < count ? end - to : 0;
       for (int i = lane % SEGMENT_LANES; i < length; i += SEGMENT_LANES)
         copy_vector((uint4 *)bin_values + to + i, from + i);
     }
@@ -270,9 +270,9 @@ struct Entries {
       const value_t a = cached[positions[k].x & 0xffff], b = cached[positions[k].x >> 16],
                     c = cached[positions[k].y & 0xffff], d = cached[positions[k].y >> 16];
       if (WEIGHTED) {
-        const value_t *own = weights + k * GROUP;
-        sum += ((double)__ldcs(own) * (double)a + (double)__ldcs(own + 1) * (double)b) +
-               ((double)__ldcs(own + 2) * (double)c + (double)__ldcs(own + 3) * (double)d);
+        const value_t *from = weights + k * GROUP;
+        sum += ((double)__ldcs(from) * (double)a + (double)__ldcs(from + 1) * (double)b) +
+               ((double)__ldcs(from + 2) * (double)c + (double)__ldcs(from + 3) * (double)d);
       } else {
         sum += (double)((a + b) + (c + d));  // conversions of single precision are slow
       }
@@ -405,8 +405,9 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     };
     int bin = bin_of(0), unit = 0, stop = 0;
     if (bin < num_bins) unit = bin_units[bin] + warp, stop = bin_units[bin + 1];
-    const auto load_offsets = [&](int of) {
-      return of < stop ? make_int2(unit_offsets[of], unit_offsets[of + 1]) : make_int2(0, 0);
+    const auto load_offsets = [&](int number) {
+      return number < stop ? make_int2(unit_offsets[number], unit_offsets[number + 1])
+                           : make_int2(0, 0);
     };
     // The positions of a unit are loaded while the unit before is added up, and the offsets of its
     // positions one unit earlier.
@@ -438,10 +439,10 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
           index = contribution_index[row];
         }
         const int groups = offsets.y - offsets.x;
-        const value_t *own_weights =
+        const value_t *lane_weights =
             weights + offsets.x * (long long)GROUP + lane * PAGERANK_LANE_ENTRIES;
-        double sum = weighted ? entries.sum<true>(groups, own_weights, cached)
-                              : entries.sum<false>(groups, own_weights, cached);
+        double sum = weighted ? entries.sum<true>(groups, lane_weights, cached)
+                              : entries.sum<false>(groups, lane_weights, cached);
         sum = lanes_sum(sum, lanes);
         offsets = next_offsets, next_offsets = later_offsets, entries = next_entries;
         if (is_first) update.finish_row(row, sum, old, inverse, index);

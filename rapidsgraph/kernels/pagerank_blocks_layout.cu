@@ -146,10 +146,10 @@ extern "C" __global__ void group_sources(long long first_row, long long num_rows
       int num_long = 0, num_short = 0, num_single = 0;
       for (int base = 0; base < num_summed; base += WARP) {
         const int range = base + lane, total = range < num_summed ? totals[team][range] : 0;
-        const int own[PAGERANK_SUM_KINDS] = {total / PAGERANK_LONG_SUM,
-                                             total % PAGERANK_LONG_SUM / PAGERANK_SHORT_SUM,
-                                             total % PAGERANK_LONG_SUM % PAGERANK_SHORT_SUM};
-        int ends[PAGERANK_SUM_KINDS] = {own[0], own[1], own[2]};
+        const int nums[PAGERANK_SUM_KINDS] = {total / PAGERANK_LONG_SUM,
+                                              total % PAGERANK_LONG_SUM / PAGERANK_SHORT_SUM,
+                                              total % PAGERANK_LONG_SUM % PAGERANK_SHORT_SUM};
+        int ends[PAGERANK_SUM_KINDS] = {nums[0], nums[1], nums[2]};
 #pragma unroll
         for (int step = 1; step < WARP; step *= 2)
 #pragma unroll
@@ -158,9 +158,9 @@ extern "C" __global__ void group_sources(long long first_row, long long num_rows
             if (lane >= step) ends[k] += below;
           }
         if (range < num_summed) {
-          long_starts[team][range] = num_long + ends[0] - own[0];
-          short_starts[team][range] = num_short + ends[1] - own[1];
-          single_starts[team][range] = num_single + ends[2] - own[2];
+          long_starts[team][range] = num_long + ends[0] - nums[0];
+          short_starts[team][range] = num_short + ends[1] - nums[1];
+          single_starts[team][range] = num_single + ends[2] - nums[2];
         }
         num_long += __shfl_sync(FULL_MASK, ends[0], WARP - 1);
         num_short += __shfl_sync(FULL_MASK, ends[1], WARP - 1);

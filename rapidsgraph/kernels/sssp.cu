@@ -9,8 +9,10 @@
 // 0, and min_distance to infinity. If there are targets, the search ends when their distances are
 // final; those of farther vertices are upper bounds then.
 //
-// Entries: shortest_paths, pull_predecessors, push_predecessors. Reference: Davidson, Baxter,
-// Garland, Owens, IPDPS 2014, https://doi.org/10.1109/IPDPS.2014.45 (near-far queues).
+// Entries: shortest_paths; find_weight_keys, by which lists are sorted by weight; find_predecessors
+// of such lists, pull_predecessors and push_predecessors of others; convert_depths, mark_remaining.
+// Reference: Davidson, Baxter, Garland, Owens, IPDPS 2014,
+// https://doi.org/10.1109/IPDPS.2014.45 (near-far queues).
 
 #define APPEND_CAPACITY (4 * WARP)  // half of all vertices may be in a queue
 

@@ -116,15 +116,16 @@ def test_lists_are_grouped_by_range_and_otherwise_in_order(make_arrays, monkeypa
         contributions = index[neighbors[offsets[row] : offsets[row + 1]]].tolist()
         by_range, others = {}, []
         for contribution in contributions:
-            own = (contribution - 80) // 600
-            is_summed = contribution >= 80 and own < 5
-            (by_range.setdefault(own, []) if is_summed else others).append(contribution)
+            number = (contribution - 80) // 600
+            is_summed = contribution >= 80 and number < 5
+            (by_range.setdefault(number, []) if is_summed else others).append(contribution)
         expected, counts, rest = [], [], by_range
         for terms in pagerank_tiles.TERMS:
-            whole = {own: len(items) // terms * terms for own, items in rest.items()}
-            expected += [item for own in sorted(rest) for item in rest[own][: whole[own]]]
+            whole = {number: len(items) // terms * terms for number, items in rest.items()}
+            for number in sorted(rest):
+                expected += rest[number][: whole[number]]
             counts.append(sum(whole.values()) // terms)
-            rest = {own: items[whole[own] :] for own, items in rest.items()}
+            rest = {number: items[whole[number] :] for number, items in rest.items()}
         assert grouped[offsets[row] : offsets[row + 1]].tolist() == expected + others
         assert [long_sums[row], short_sums[row]] == counts[:2]
         assert cold_counts[row] == sum(counts) + sum(item >= 80 for item in others)

@@ -69,8 +69,8 @@ def test_searches_for_targets_by_weight_end_with_the_same_paths(build, name):
     random = np.random.default_rng(3)
     for source in sources_of(graph):
         ids, targets = (
-            graph.xp.asarray(each, dtype=np.int32)
-            for each in (source, random.choice(graph.num_vertices, 2, replace=False))
+            graph.xp.asarray(vertices, dtype=np.int32)
+            for vertices in (source, random.choice(graph.num_vertices, 2, replace=False))
         )
         expected = traversal.run_sssp(graph, ids, targets=targets)
         result = traversal.run_sssp(graph, ids, targets=targets, by_weight=True)
@@ -83,12 +83,12 @@ def test_lists_by_weight_hold_the_arcs_of_the_graph(build):
     graph = build(rmat("double"))
     for lists, adjacency in zip(lists_by_weight(graph), (graph.csr, graph.csc)):
         arcs = []
-        for each in (lists, adjacency):
+        for layout in (lists, adjacency):
             offsets, neighbors, weights = map(
-                device.to_host, (each.offsets, each.neighbors, each.weights)
+                device.to_host, (layout.offsets, layout.neighbors, layout.weights)
             )
             rows = np.repeat(np.arange(graph.num_vertices), np.diff(offsets))
-            if each is lists:
+            if layout is lists:
                 is_same_row = rows[1:] == rows[:-1]
                 rounded = weights.astype(np.float32)
                 rounded = np.where(rounded > weights, np.nextafter(rounded, 0), rounded)
