@@ -169,6 +169,7 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     form: Any = pagerank_layout
     key, blocked_key = (f"PageRank {kind}, {value_type.__name__}" for kind in ("layout", "blocks"))
     if graph.is_cached(blocked_key) or pagerank_blocks.pays_off(graph, problem.max_iterations):
+        graph.uncache(key)  # one layout is kept
         form, key = pagerank_blocks, blocked_key
     logger.debug("pagerank: layout %s", form.__name__.rpartition(".")[2])
     layout = graph.cached(

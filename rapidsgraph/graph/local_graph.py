@@ -186,6 +186,10 @@ class LocalGraph:
         """Return whether `cached` has the result of a key."""
         return key in self._cache
 
+    def uncache(self, key: str) -> None:
+        """Free the result of a key, if `cached` has one."""
+        self._cache.pop(key, None)
+
     @property
     def built(self) -> list[Adjacency]:
         """The adjacency of each layout that has been built so far."""
