@@ -23,7 +23,7 @@ from ..graph.csr import Adjacency, count_nonempty, row_indices, transpose
 from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
-from ..graph.weight_order import lists_by_weight, should_read_by_weight
+from ..graph.weight_order import lists_by_weight, record_search, should_read_by_weight
 from ..graph.weight_sums import can_overflow, check_distances
 from ..kernels.constants import (
     COOPERATIVE_THREADS,
@@ -88,6 +88,7 @@ def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
     if graph.weighted:
         by_weight = is_graph and should_read_by_weight(graph)
         result = run_sssp(graph, ids, cutoff, predecessors, bottom_up, by_weight=by_weight)
+        record_search(graph)
         distances = result.distances
         if cutoff == math.inf and can_overflow(graph.total_weight):
             check_distances(graph.csr, distances, graph.labeling)

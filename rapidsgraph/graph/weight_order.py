@@ -15,7 +15,7 @@ from .local_graph import MIN_CHECKED_SIZE, LocalGraph
 from .pair_sort import sort_pairs
 
 CACHE_KEY = "lists by weight"
-SEARCHED_KEY = "has been searched by weight"
+SEARCHED_KEY = "weighted search"
 SORT_BYTES = 64  # per arc, while the lists are sorted
 MIN_MEAN_DEGREE = 8  # below which frontiers rarely have so many arcs that the order matters
 
@@ -26,7 +26,7 @@ def has_lists_by_weight(graph: LocalGraph) -> bool:
 
 
 def should_read_by_weight(graph: LocalGraph) -> bool:
-    """Return whether a search of a kept graph should read the lists, and count the search.
+    """Return whether a search of a kept graph should read the lists.
 
     They are built for the second search of a graph on a GPU, because a sort takes longer than one
     search. A graph of few arcs per vertex, such as a road network, has no use for them, and they
@@ -37,10 +37,14 @@ def should_read_by_weight(graph: LocalGraph) -> bool:
     if graph.xp is np or graph.num_arcs < MIN_MEAN_DEGREE * graph.num_vertices:
         return False
     if not graph.is_cached(SEARCHED_KEY):
-        graph.cached(SEARCHED_KEY, lambda: True)
         return False
     num_bytes = graph.num_arcs * SORT_BYTES
     return num_bytes < MIN_CHECKED_SIZE or num_bytes < device.free_memory(graph.xp)
+
+
+def record_search(graph: LocalGraph) -> None:
+    """Record that a graph has been searched, for `should_read_by_weight`."""
+    graph.cached(SEARCHED_KEY, lambda: True)
 
 
 def lists_by_weight(graph: LocalGraph) -> tuple[Adjacency, Adjacency]:

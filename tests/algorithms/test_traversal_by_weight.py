@@ -1,5 +1,7 @@
 """SSSP over lists in the order of weights, as a GPU reads them, against lists in that of ids."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from rapidsgraph.graph.local_graph import as_local_graph
 from rapidsgraph.graph.weight_order import (
     has_lists_by_weight,
     lists_by_weight,
+    record_search,
     should_read_by_weight,
 )
 
@@ -116,6 +119,32 @@ def test_a_gpu_reads_lists_by_weight_from_the_second_search_on(monkeypatch):
     monkeypatch.setattr(device, "free_memory", lambda xp: 0)
     assert should_read_by_weight(graph._storage)
     assert not should_read_by_weight(other._storage)
+
+
+@pytest.mark.parametrize(
+    ("xp", "num_arcs", "free", "expected"),
+    [
+        ("a GPU's", 80, 2**40, [False, True]),
+        ("a GPU's", 79, 2**40, [False, False]),  # few arcs per vertex
+        ("a GPU's", 2**30, 2**36, [False, False]),  # no memory
+        ("a GPU's", 2**30, 2**37, [False, True]),
+        (np, 80, 2**40, [False, False]),
+    ],
+)
+def test_the_second_search_reads_lists_by_weight_where_it_pays_off(
+    xp, num_arcs, free, expected, monkeypatch
+):
+    monkeypatch.setattr(device, "free_memory", lambda _: free)
+    cache = {}
+    graph = types.SimpleNamespace(
+        xp=xp, num_vertices=10, num_arcs=num_arcs, is_cached=cache.__contains__,
+        cached=lambda key, compute: cache.setdefault(key, compute()),
+    )  # fmt: skip
+    answers = []
+    for _ in range(2):
+        answers.append(should_read_by_weight(graph))
+        record_search(graph)
+    assert answers == expected
 
 
 def test_a_cpu_reads_lists_by_id():
