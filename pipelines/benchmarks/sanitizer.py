@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -44,7 +45,10 @@ def run_module(tool: str, module: Path) -> tuple[int, str]:
             "-m", "sanitizer and gpu"]  # fmt: skip
     path = [str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]  # of the plugin
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    start = time.perf_counter()
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, env=environment)
+    seconds = time.perf_counter() - start
+    print(f"{tool} {module.name}: status {done.returncode}, {seconds:.0f} s", file=sys.stderr)
     return done.returncode, done.stdout + done.stderr
 
 
