@@ -327,7 +327,7 @@ class ScanIndex:
         cluster_degrees = xp.zeros(clustering.num_clusters)
         member_degrees = degrees[clustering.members]
         device.launch(
-            "build", "sum_by_key", size=member_degrees.size,
+            "key_sums", "sum_by_key", size=member_degrees.size,
             num_items=member_degrees.size, keys=clustering.clusters[clustering.members],
             weights=member_degrees, weighted=True, sums=cluster_degrees,
         )  # fmt: skip

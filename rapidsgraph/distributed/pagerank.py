@@ -22,6 +22,7 @@ from ..algorithms.pagerank_layout import PageRankLayout
 from ..algorithms.parameters import FRAME_OPTIONS, PageRankParameters
 from ..device.arrays import Array
 from ..frames import Frame, compute_if_dask
+from ..graph.key_sums import count_by_key, sum_by_key
 from ..graph.local_graph import GraphLike
 from ..graph.weight_sums import check_out_weights
 from ..progress import Report, reporter
@@ -210,11 +211,14 @@ def _build_layout(
 ) -> RankLayout:
     """Return the layout of a partition's rows."""
     xp, csc = partition.xp, partition.local_adjacency
-    num_reads = _sum_by_source(partition, weighted=False)
+    sources, num_vertices = partition.adjacency.neighbors, partition.num_vertices
+    num_reads = count_by_key(sources, num_vertices)
     cached = xp.empty(0, xp.int64)
     if xp is not np:
         cached = pagerank_layout.select_cached(num_reads, csc.neighbors.size, value_type)
-    out_weights = _sum_by_source(partition, weighted) if weighted else num_reads
+    out_weights = num_reads
+    if weighted:
+        out_weights = sum_by_key(sources, partition.adjacency.weights, num_vertices)
     out_weights = communicator.all_reduce(out_weights)
     if weighted:
         check_out_weights(out_weights, partition.labeling)
@@ -234,17 +238,6 @@ def _build_layout(
         read_column, cached.size + bounds[-1], num_cached=cached.size,
     )  # fmt: skip
     return RankLayout(rows, column[cached].astype(xp.int64))
-
-
-def _sum_by_source(partition: Partition, weighted: bool) -> Array:
-    """Return the weight of each vertex's arcs into a partition, or their number: float64."""
-    sums, csc = partition.xp.zeros(partition.num_vertices), partition.adjacency
-    device.launch(
-        "build", "sum_by_key", size=partition.num_arcs,
-        num_items=partition.num_arcs, keys=csc.neighbors, weights=csc.weights, weighted=weighted,
-        sums=sums,
-    )  # fmt: skip
-    return sums
 
 
 def _invert_orders(orders: Array, bounds: tuple[int, ...]) -> Array:

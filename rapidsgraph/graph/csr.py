@@ -228,16 +228,6 @@ def row_indices(adjacency: Adjacency) -> Array:
     return rows
 
 
-def sum_by_key(keys: Array, weights: Array, num_keys: int) -> Array:
-    """Return the sum of the weights of each key, or without weights its count: float64."""
-    sums = device.array_module(keys).zeros(num_keys)
-    device.launch(
-        "build", "sum_by_key", size=keys.size, num_items=keys.size, keys=keys, weights=weights,
-        weighted=weights.size > 0, sums=sums,
-    )  # fmt: skip
-    return sums
-
-
 def offsets_from_sizes(sizes: Array) -> Array:
     """Return the int64 offsets of consecutive lists of these sizes."""
     return device.accumulate(sizes)

@@ -18,7 +18,8 @@ from ..errors import GraphError
 from ..frames import Frame
 from ..validation import check_free_memory
 from . import weight_sums
-from .csr import Adjacency, row_indices, sum_by_key
+from .csr import Adjacency, row_indices
+from .key_sums import count_by_key, sum_by_key
 from .local_graph import LocalGraph
 from .vertex_names import Labeling, check_name_collisions, endpoint_columns
 
@@ -104,7 +105,7 @@ def undirected_degrees(adjacency: Adjacency, weighted: bool) -> dict[str, Array]
     xp, rows = device.array_module(adjacency.neighbors), row_indices(adjacency)
     is_loop = rows == adjacency.neighbors
     num_vertices, loops = adjacency.offsets.size - 1, rows[is_loop]
-    degrees = xp.diff(adjacency.offsets) + sum_by_key(loops, xp.empty(0), num_vertices)
+    degrees = xp.diff(adjacency.offsets) + count_by_key(loops, num_vertices)
     columns = {"degree": degrees.astype(xp.int64)}
     if weighted:
         sums = sum_by_key(rows, adjacency.weights, num_vertices)
@@ -116,8 +117,8 @@ def undirected_degrees(adjacency: Adjacency, weighted: bool) -> dict[str, Array]
 
 def count_neighbors(adjacency: Adjacency) -> Array:
     """Return how many arcs have each vertex as neighbor: int64."""
-    xp, num_vertices = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
-    return sum_by_key(adjacency.neighbors, xp.empty(0), num_vertices).astype(xp.int64)
+    counts = count_by_key(adjacency.neighbors, adjacency.offsets.size - 1)
+    return counts.astype(np.int64)
 
 
 def sum_neighbors(adjacency: Adjacency) -> Array:

@@ -23,8 +23,9 @@ from ..summary import format_html
 from ..validation import MAX_VERTICES, check_choice, check_flag, check_free_memory
 from . import weight_sums
 from .build_memory import build_bytes, csr_build_bytes, merge_bytes, name_column_stats
-from .csr import Adjacency, from_coo, mark_proper, sort_endpoints, sum_by_key, symmetrize, transpose
+from .csr import Adjacency, from_coo, mark_proper, sort_endpoints, symmetrize, transpose
 from .edge_columns import EdgeColumns, read_columns
+from .key_sums import count_by_key, sum_by_key
 from .multi_edges import MULTI_EDGES, DefaultMultiEdges, MultiEdges
 from .vertex_arguments import check_vertices
 from .vertex_names import Labeling
@@ -161,8 +162,7 @@ class LocalGraph:
         """Number of arcs that leave each vertex: float64, shape (vertices,)."""
         if "csr" in self._adjacencies:
             return self.xp.diff(self.csr.offsets).astype(self.xp.float64)
-        sources = self.csc.neighbors
-        return sum_by_key(sources, self.xp.empty(0), self.num_vertices)
+        return count_by_key(self.csc.neighbors, self.num_vertices)
 
     @cached_property
     def out_weights(self) -> Array:

@@ -126,12 +126,6 @@ extern "C" __global__ void permute(long long num_items, const order_t *order,
   STRIDE(i, num_items) new_values[i] = values[order[i]];
 }
 
-// sums[key] += weight of every item with that key, or 1.
-extern "C" __global__ void sum_by_key(long long num_items, const int *keys, const weight_t *weights,
-                                      long long weighted, double *sums) {
-  STRIDE(i, num_items) atomicAdd(sums + keys[i], weighted ? (double)weights[i] : 1.0);
-}
-
 // count[0] += rows that have neighbors.
 extern "C" __global__ void count_nonempty(long long num_rows, const long long *offsets,
                                           long long *count) {

@@ -80,12 +80,6 @@ def permute(num_items, order, values, new_values):
         new_values[i] = values[np.uint64(order[i])]
 
 
-@serial
-def sum_by_key(num_items, keys, weights, weighted, sums):
-    for i in range(num_items):
-        sums[np.uint32(keys[i])] += weights[i] if weighted else 1.0
-
-
 def count_nonempty(num_rows, offsets, count):
     count[0] += np.count_nonzero(offsets[1:] > offsets[:-1])
 

@@ -27,6 +27,9 @@ ARC_CHUNK = 1024  # consecutive arcs that a warp processes, of any number of row
 SORT_TILE = 4096  # consecutive items that a block moves
 SORT_DIGITS = 256  # threads of the block, and the most digits of a pass
 
+# Sums by key: bits of the largest weight before the point of its high part, and bits of a low part
+SUM_HIGH_BITS, SUM_LOW_BITS = 30, 32
+
 # Out-of-core build
 NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31
 
