@@ -124,6 +124,190 @@ __device__ __forceinline__ bool are_settled(long long num_targets, const int *ta
   return !__syncthreads_or(is_unsettled);
 }
 
+// Adjacency lists by one direction.
+struct Lists {
+  const long long *offsets;
+  const int *neighbors;
+  const weight_t *weights;
+};
+
+// The frontier of a round: queued vertices, and chunks of long lists.
+struct Frontier {
+  const int *queue;
+  const long long *chunks;
+  long long num_queued, num_chunks, num_arcs;
+
+  __device__ __forceinline__ long long size() const { return num_queued + num_chunks; }
+};
+
+// The number of arcs of a sorted list that end before `bound` from a distance: powers of 2 are
+// tried first.
+__device__ __forceinline__ long long count_light(const weight_t *weights, long long degree,
+                                                 double distance, double bound) {
+  auto is_light = [&](long long index) { return distance + least_from(weights[index]) < bound; };
+  long long last = 8;
+  while (last < degree && is_light(last - 1)) last *= 2;
+  long long first = last > 8 ? last / 2 : 0;
+  last = min(last, degree);
+  while (first < last) {
+    const long long middle = (first + last) / 2;
+    if (is_light(middle))
+      first = middle + 1;
+    else
+      last = middle;
+  }
+  return first;
+}
+
+// Keep the vertices of a frontier that are nearer than `bound`, whose light arcs will be relaxed;
+// the others go to the far queue.
+__device__ __forceinline__ void narrow_frontier(const Frontier &frontier, const Lists &lists,
+                                                const double *distances, double low, double bound,
+                                                int *is_in_far_queue, Next &next, Appender &far) {
+  for (long long first = warp_id() * WARP; first < frontier.size(); first += warp_count() * WARP) {
+    const long long item = first + lane_id();
+    bool is_valid = item < frontier.num_queued;
+    int candidate[1] = {is_valid ? frontier.queue[item] : 0};
+    if (!is_valid && item < frontier.size()) {
+      const long long chunk = frontier.chunks[item - frontier.num_queued];
+      is_valid = (chunk & 0xffffffff) == 0;
+      candidate[0] = (int)(chunk >> 32);
+    }
+    const double distance = is_valid ? __ldcg(distances + candidate[0]) : 0.0;
+    const bool is_near[1] = {is_valid && distance < bound};
+    const bool is_far =
+        is_valid && !is_near[0] && atomicExch(&is_in_far_queue[candidate[0]], 1) == 0;
+    next.take<1>(is_near, candidate, [&](int, long long start, long long degree) {
+      return count_light(lists.weights + start, degree, low, bound);
+    });
+    far.append(is_far, candidate[0]);
+  }
+}
+
+// Relax the arcs of a frontier, if is_light those that end before `bound`. Vertices that become
+// nearer go to the next frontier, from `bound` on to the far queue. `stamp` marks the vertices of
+// the next frontier.
+__device__ __forceinline__ void relax_frontier(const Frontier &frontier, const Lists &lists,
+                                               double cutoff, double low, double bound,
+                                               bool is_light, int stamp, double *distances,
+                                               int *marks, int *is_in_far_queue, Next &next,
+                                               Appender &far) {
+  // Distances may decrease until a vertex is expanded, but not below `low`. If they do later, it is
+  // in the next frontier.
+  auto max_length = [&](int, long long start, long long degree) {
+    return is_light ? count_light(lists.weights + start, degree, low, bound) : degree;
+  };
+  auto length = [&](int vertex, long long start, long long degree) {
+    return is_light ? count_light(lists.weights + start, degree, __ldcg(distances + vertex), bound)
+                    : degree;
+  };
+  expand(
+      frontier.queue, frontier.num_queued, frontier.chunks, frontier.num_chunks, lists.offsets,
+      [&](const bool *is_valid, const long long *arc, const int *owner) {
+        int neighbor[BATCH];
+        double new_distance[BATCH], old_distance[BATCH];
+        bool is_near[BATCH], is_far[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          neighbor[k] = is_valid[k] ? lists.neighbors[arc[k]] : -1;
+          new_distance[k] =
+              is_valid[k] ? __ldcg(distances + owner[k]) + (double)lists.weights[arc[k]] : INFINITE;
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          const bool is_relaxed =
+              new_distance[k] <= cutoff && (!is_light || new_distance[k] < bound);
+          old_distance[k] = is_valid[k] && is_relaxed ? distances[neighbor[k]] : 0.0;
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          bool is_shorter = new_distance[k] < old_distance[k];
+          if (is_shorter) {
+            old_distance[k] = lower(distances + neighbor[k], new_distance[k]);
+            is_shorter = new_distance[k] < old_distance[k];
+          }
+          is_near[k] = is_shorter && new_distance[k] < bound;
+          is_far[k] = is_shorter && !(new_distance[k] < bound);
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+          if (is_near[k]) is_near[k] = atomicExch(&marks[neighbor[k]], stamp) != stamp;
+          if (is_far[k]) is_far[k] = atomicExch(&is_in_far_queue[neighbor[k]], 1) == 0;
+        }
+        next.take<BATCH>(is_near, neighbor, max_length);
+        if (!is_light) {
+#pragma unroll
+          for (int k = 0; k < BATCH; k++) far.append(is_far[k], neighbor[k]);
+        }
+      },
+      length);
+}
+
+// Relax the arcs from vertices nearer than `bound` to others, from their destinations, which go to
+// the far queue. Returns the number of arcs, by source, of the vertices from `bound` on that this
+// thread has seen.
+__device__ __forceinline__ long long relax_heavy(long long num_vertices, const long long *offsets,
+                                                 const Lists &in_lists, double cutoff, double low,
+                                                 double bound, double *distances,
+                                                 int *is_in_far_queue, Appender &far) {
+  long long num_unexplored = 0, next_start = 0, next_stop = 0;
+  double next_distance = 0.0;
+  auto load = [&](long long vertex) {  // each iteration loads what the next one needs
+    next_distance = vertex < num_vertices ? __ldcg(distances + vertex) : 0.0;
+    next_start = vertex < num_vertices ? in_lists.offsets[vertex] : 0;
+    next_stop = vertex < num_vertices ? in_lists.offsets[vertex + 1] : 0;
+  };
+  const long long step = warp_count() * WARP;
+  load(warp_id() * WARP + lane_id());
+  for (long long first = warp_id() * WARP; first < num_vertices; first += step) {
+    const long long vertex = first + lane_id();
+    const double distance = next_distance;
+    const bool is_unsettled = !(distance < bound);
+    const long long list_start = is_unsettled ? next_start : 0,
+                    list_stop = is_unsettled ? next_stop : 0;
+    load(vertex + step);
+    if (is_unsettled) num_unexplored += offsets[vertex + 1] - offsets[vertex];
+    const double new_distance = fold_sorted(
+        list_start, list_stop, in_lists.neighbors, in_lists.weights, distances, 0.0, distance,
+        [&](double weight, double, double best) { return low + weight < best; },
+        [&](double best, int, double weight, double before, double) {
+          const double sum = before + weight;
+          return before < bound && sum < best && sum <= cutoff ? sum : best;
+        });
+    bool is_far = is_unsettled && new_distance < distance;
+    if (is_far) {
+      distances[vertex] = new_distance;
+      is_far = atomicExch(&is_in_far_queue[vertex], 1) == 0;
+    }
+    far.append(is_far, (int)vertex);
+  }
+  return num_unexplored;
+}
+
+// Move the vertices of the far queue `items` that are nearer than `bound` to the next frontier, and
+// others to the next far queue `far`. Those nearer than old_bound have been expanded since. Returns
+// the least distance of the others that this warp has seen.
+__device__ __forceinline__ double split_far_queue(const int *items, long long num_items,
+                                                  const double *distances, double old_bound,
+                                                  double bound, int *is_in_far_queue, Next &next,
+                                                  Appender &far) {
+  double least = INFINITE;
+  for (long long first = warp_id() * WARP; first < num_items; first += warp_count() * WARP) {
+    const bool is_valid = first + lane_id() < num_items;
+    const int candidate[1] = {is_valid ? items[first + lane_id()] : 0};
+    const double distance = is_valid ? __ldcg(distances + candidate[0]) : 0.0;
+    const bool is_near[1] = {is_valid && distance >= old_bound && distance < bound};
+    const bool is_far = is_valid && distance >= bound;
+    if (is_valid && !is_far) is_in_far_queue[candidate[0]] = 0;
+    if (is_far) least = fmin(least, distance);
+    next.take<1>(is_near, candidate);
+    far.append(is_far, candidate[0]);
+  }
+  for (int half = WARP / 2; half > 0; half /= 2)
+    least = fmin(least, __shfl_xor_sync(FULL_MASK, least, half));
+  return least;
+}
+
 // Relax all paths from `sources`. Vertices nearer than `bound` are expanded in rounds until none is
 // left; others wait in the far queue, once each, until `bound` grows by delta. Vertices at distance
 // `stop` or farther are reached, but not expanded. Sources are nearer. Reads the adjacency
@@ -146,8 +330,10 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                    int *queues, int *marks, long long *chunks, long long *counters,
                    unsigned long long *arrived_blocks, double *min_distance, long long *state) {
   __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][APPEND_CAPACITY];
-  const int lane = lane_id(), warp = threadIdx.x / WARP;
+  const int warp = threadIdx.x / WARP;
+  const bool is_first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   const long long max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
+  const Lists lists{offsets, neighbors, weights}, in_lists{in_offsets, in_neighbors, in_weights};
   int *is_in_far_queue = marks + num_vertices;
   u64 *far_lengths = (u64 *)(counters + 12);
   long long round = 0, barriers = 0, splits = 0, expanded = 0, num_rounds = 0;
@@ -157,8 +343,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   bool has_expanded = true, is_light = false, is_tail = false;
 
   auto begin_round = [&]() {
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-      *counters_of(counters, round + 2) = Counters{0, 0, 0, 0};
+    if (is_first_thread) *counters_of(counters, round + 2) = Counters{0, 0, 0, 0};
     Counters *next_counters = counters_of(counters, round + 1);
     const long long parity = (round + 1) & 1;
     return Next{{buffers[warp], 0, queues + parity * num_vertices, &next_counters->num_queued},
@@ -167,179 +352,68 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                 offsets,
                 0};
   };
+  auto end_round = [&]() {
+    grid_barrier(arrived_blocks, ++barriers);
+    round++;
+  };
+  auto far_items = [&](long long split) { return queues + (2 + (split & 1)) * num_vertices; };
   auto far_queue = [&](long long split) {
-    return Appender{buffers[COOPERATIVE_THREADS / WARP + warp], 0,
-                    queues + (2 + (split & 1)) * num_vertices, far_lengths + split % 3};
-  };
-
-  // The number of arcs of a list that end before `bound` from a distance: powers of 2 are tried
-  // first.
-  auto num_light = [&](double distance, long long start, long long degree) {
-    auto is_light_arc = [&](long long index) {
-      return distance + least_from(weights[start + index]) < bound;
-    };
-    long long last = 8;
-    while (last < degree && is_light_arc(last - 1)) last *= 2;
-    long long first = last > 8 ? last / 2 : 0;
-    last = min(last, degree);
-    while (first < last) {
-      const long long middle = (first + last) / 2;
-      if (is_light_arc(middle))
-        first = middle + 1;
-      else
-        last = middle;
-    }
-    return first;
-  };
-  // Distances may decrease until a vertex is expanded, but not below `low`. If they do later, it is
-  // in the next frontier.
-  auto max_length = [&](int, long long start, long long degree) {
-    return is_light ? num_light(low, start, degree) : degree;
-  };
-  auto length = [&](int vertex, long long start, long long degree) {
-    return is_light ? num_light(__ldcg(distances + vertex), start, degree) : degree;
+    return Appender{buffers[COOPERATIVE_THREADS / WARP + warp], 0, far_items(split),
+                    far_lengths + split % 3};
   };
 
   {
     Next next = begin_round();
     next.take_all(sources, num_sources);
-    grid_barrier(arrived_blocks, ++barriers);
-    round++;
+    end_round();
   }
 
   for (;;) {
     const Counters *round_counters = counters_of(counters, round);
-    const long long num_queued = __ldcg(&round_counters->num_queued),
-                    num_chunks = __ldcg(&round_counters->num_chunks);
-    const long long frontier_arcs = __ldcg(&round_counters->num_arcs);
-    const int *queue = queues + (round & 1) * num_vertices;
-    const long long *long_lists = chunks + (round & 1) * max_chunks;
-    if (by_weight && !is_light && frontier_arcs > LIGHT_ABOVE * num_vertices &&
-        frontier_arcs > unexplored / BFS_ALPHA) {
-      is_light = has_expanded = true;
+    const Frontier frontier{queues + (round & 1) * num_vertices, chunks + (round & 1) * max_chunks,
+                            (long long)__ldcg(&round_counters->num_queued),
+                            (long long)__ldcg(&round_counters->num_chunks),
+                            (long long)__ldcg(&round_counters->num_arcs)};
+    if (by_weight && !is_light && frontier.num_arcs > LIGHT_ABOVE * num_vertices &&
+        frontier.num_arcs > unexplored / BFS_ALPHA) {
+      is_light = true;
+      has_expanded = true;
       if (!is_tail) first_low = low;
       delta = LIGHT_WIDTH * first_step;
       bound = fmin(bound, fmax(low + delta, nextafter(low, INFINITE)));
       Next next = begin_round();
       Appender far = far_queue(splits);
-      for (long long first = warp_id() * WARP; first < num_queued + num_chunks;
-           first += warp_count() * WARP) {
-        const long long item = first + lane;
-        bool is_valid = item < num_queued;
-        int candidate[1] = {is_valid ? queue[item] : 0};
-        if (!is_valid && item < num_queued + num_chunks) {
-          const long long chunk = long_lists[item - num_queued];
-          is_valid = (chunk & 0xffffffff) == 0;
-          candidate[0] = (int)(chunk >> 32);
-        }
-        const double distance = is_valid ? __ldcg(distances + candidate[0]) : 0.0;
-        const bool is_near[1] = {is_valid && distance < bound};
-        const bool is_far =
-            is_valid && !is_near[0] && atomicExch(&is_in_far_queue[candidate[0]], 1) == 0;
-        next.take<1>(is_near, candidate, max_length);
-        far.append(is_far, candidate[0]);
-      }
+      narrow_frontier(frontier, lists, distances, low, bound, is_in_far_queue, next, far);
       next.finish();
       far.flush(far.count);
-      grid_barrier(arrived_blocks, ++barriers);
-      round++;
+      end_round();
       continue;
     }
 
-    if (num_queued + num_chunks > 0) {
+    if (frontier.size() > 0) {
       Next next = begin_round();
       Appender far = far_queue(splits);
-      const int stamp = (int)round + 1;
-      expand(
-          queue, num_queued, long_lists, num_chunks, offsets,
-          [&](const bool *is_valid, const long long *arc, const int *owner) {
-            int neighbor[BATCH];
-            double new_distance[BATCH], old_distance[BATCH];
-            bool is_near[BATCH], is_far[BATCH];
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-              neighbor[k] = is_valid[k] ? neighbors[arc[k]] : -1;
-              new_distance[k] =
-                  is_valid[k] ? __ldcg(distances + owner[k]) + (double)weights[arc[k]] : INFINITE;
-            }
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-              const bool is_relaxed =
-                  new_distance[k] <= cutoff && (!is_light || new_distance[k] < bound);
-              old_distance[k] = is_valid[k] && is_relaxed ? distances[neighbor[k]] : 0.0;
-            }
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-              bool is_shorter = new_distance[k] < old_distance[k];
-              if (is_shorter) {
-                old_distance[k] = lower(distances + neighbor[k], new_distance[k]);
-                is_shorter = new_distance[k] < old_distance[k];
-              }
-              is_near[k] = is_shorter && new_distance[k] < bound;
-              is_far[k] = is_shorter && !(new_distance[k] < bound);
-            }
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-              if (is_near[k]) is_near[k] = atomicExch(&marks[neighbor[k]], stamp) != stamp;
-              if (is_far[k]) is_far[k] = atomicExch(&is_in_far_queue[neighbor[k]], 1) == 0;
-            }
-            next.take<BATCH>(is_near, neighbor, max_length);
-            if (!is_light) {
-#pragma unroll
-              for (int k = 0; k < BATCH; k++) far.append(is_far[k], neighbor[k]);
-            }
-          },
-          length);
+      relax_frontier(frontier, lists, cutoff, low, bound, is_light, (int)round + 1, distances,
+                     marks, is_in_far_queue, next, far);
       next.finish();
       far.flush(far.count);
-      grid_barrier(arrived_blocks, ++barriers);
-      round++;
-      expanded += num_queued + num_chunks;
+      end_round();
+      expanded += frontier.size();
       num_rounds++;
       has_expanded = true;
       continue;
     }
 
     if (are_settled(num_targets, targets, distances, bound)) break;
-    if (is_light) {  // relax the other arcs, from their destinations
+    if (is_light) {
       Next next = begin_round();
       Appender far = far_queue(splits);
-      long long num_unexplored = 0, next_start = 0, next_stop = 0;
-      double next_distance = 0.0;
-      auto load = [&](long long vertex) {  // each iteration loads what the next one needs
-        next_distance = vertex < num_vertices ? __ldcg(distances + vertex) : 0.0;
-        next_start = vertex < num_vertices ? in_offsets[vertex] : 0;
-        next_stop = vertex < num_vertices ? in_offsets[vertex + 1] : 0;
-      };
-      const long long step = warp_count() * WARP;
-      load(warp_id() * WARP + lane);
-      for (long long first = warp_id() * WARP; first < num_vertices; first += step) {
-        const long long vertex = first + lane;
-        const double distance = next_distance;
-        const bool is_unsettled = !(distance < bound);
-        const long long list_start = is_unsettled ? next_start : 0,
-                        list_stop = is_unsettled ? next_stop : 0;
-        load(vertex + step);
-        if (is_unsettled) num_unexplored += offsets[vertex + 1] - offsets[vertex];
-        const double new_distance = fold_sorted(
-            list_start, list_stop, in_neighbors, in_weights, distances, 0.0, distance,
-            [&](double weight, double, double best) { return low + weight < best; },
-            [&](double best, int, double weight, double before, double) {
-              const double sum = before + weight;
-              return before < bound && sum < best && sum <= cutoff ? sum : best;
-            });
-        bool is_far = is_unsettled && new_distance < distance;
-        if (is_far) {
-          distances[vertex] = new_distance;
-          is_far = atomicExch(&is_in_far_queue[vertex], 1) == 0;
-        }
-        far.append(is_far, (int)vertex);
-      }
+      const long long num_unexplored = warp_sum(relax_heavy(
+          num_vertices, offsets, in_lists, cutoff, low, bound, distances, is_in_far_queue, far));
       far.flush(far.count);
-      num_unexplored = warp_sum(num_unexplored);
-      if (lane == 0 && num_unexplored) atomicAdd(&next.counters->num_found, (u64)num_unexplored);
-      grid_barrier(arrived_blocks, ++barriers);
-      round++;
+      if (lane_id() == 0 && num_unexplored)
+        atomicAdd(&next.counters->num_found, (u64)num_unexplored);
+      end_round();
       unexplored = __ldcg(&counters_of(counters, round)->num_found);
       is_light = false;
       is_tail = true;
@@ -356,39 +430,24 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     }
     expanded = num_rounds = 0;
     const double old_bound = bound;
-    const double min_far = has_expanded ? bound : __ldcg(min_distance + (splits + 2) % 3);
-    bound = fmin(fmax(min_far + delta, nextafter(min_far, INFINITE)), stop);
-    low = min_far;
+    low = has_expanded ? bound : __ldcg(min_distance + (splits + 2) % 3);
+    bound = fmin(fmax(low + delta, nextafter(low, INFINITE)), stop);
     Next next = begin_round();
     Appender far = far_queue(splits + 1);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
+    if (is_first_thread) {
       far_lengths[(splits + 2) % 3] = 0;
       min_distance[(splits + 1) % 3] = INFINITE;
     }
-    const int *far_items = queues + (2 + (splits & 1)) * num_vertices;
-    double my_min = INFINITE;
-    for (long long first = warp_id() * WARP; first < num_far; first += warp_count() * WARP) {
-      const bool is_valid = first + lane < num_far;
-      const int candidate[1] = {is_valid ? far_items[first + lane] : 0};
-      const double distance = is_valid ? __ldcg(distances + candidate[0]) : 0.0;
-      const bool is_near[1] = {is_valid && distance >= old_bound && distance < bound};
-      const bool is_far = is_valid && distance >= bound;
-      if (is_valid && !is_far) is_in_far_queue[candidate[0]] = 0;
-      if (is_far) my_min = fmin(my_min, distance);
-      next.take<1>(is_near, candidate);
-      far.append(is_far, candidate[0]);
-    }
+    const double min_far = split_far_queue(far_items(splits), num_far, distances, old_bound, bound,
+                                           is_in_far_queue, next, far);
     next.finish();
     far.flush(far.count);
-    for (int half = WARP / 2; half > 0; half /= 2)
-      my_min = fmin(my_min, __shfl_xor_sync(FULL_MASK, my_min, half));
-    if (lane == 0) lower(min_distance + splits % 3, my_min);
-    grid_barrier(arrived_blocks, ++barriers);
-    round++;
+    if (lane_id() == 0) lower(min_distance + splits % 3, min_far);
+    end_round();
     splits++;
     has_expanded = false;
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
+  if (is_first_thread) {
     state[0] = round;
     min_distance[3] = first_low;
   }
