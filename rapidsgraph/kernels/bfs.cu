@@ -91,8 +91,10 @@ __device__ __forceinline__ void expand_locally(
   int *vertices = (int *)(lists + 2 * SHARED_FRONTIER);
   const int lane = lane_id();
   const int num_local = ((int)num_queued - (int)blockIdx.x + team - 1) / team;
-  if (threadIdx.x < 3)
-    lengths[threadIdx.x] = threadIdx.x ? 0 : num_local, exit_flags[threadIdx.x] = 0;
+  if (threadIdx.x < 3) {
+    lengths[threadIdx.x] = threadIdx.x ? 0 : num_local;
+    exit_flags[threadIdx.x] = 0;
+  }
   for (int index = threadIdx.x; index < num_local; index += blockDim.x) {
     const int vertex = queue[index * team + blockIdx.x];
     const long long start = offsets[vertex];
@@ -360,7 +362,10 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
             load(word + warp_count());
             const bool is_new = pull(word * WARP + lane, list_start, list_stop);
             const unsigned mask = __ballot_sync(FULL_MASK, is_new);
-            if (lane == 0) next_bits[word] = mask, spare_bits[word] = 0;
+            if (lane == 0) {
+              next_bits[word] = mask;
+              spare_bits[word] = 0;
+            }
           }
         } else {
           STRIDE(word, words) spare_bits[word] = 0;
@@ -384,7 +389,9 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
         end_round();
         level++;
         unsigned int *previous_bits = current_bits;
-        current_bits = next_bits, next_bits = spare_bits, spare_bits = previous_bits;
+        current_bits = next_bits;
+        next_bits = spare_bits;
+        spare_bits = previous_bits;
         before = num_new;
         num_new = __ldcg(&counters_of(counters, round)->num_found);
         num_unreached = __ldcg(&counters_of(counters, round)->num_queued);

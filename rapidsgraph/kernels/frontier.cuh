@@ -240,7 +240,10 @@ __device__ __forceinline__ long long first_arc(long long start, long long stop, 
 #pragma unroll
       for (int k = BATCH - 1; k >= 0; k--) {
         const unsigned mask = __ballot_sync(FULL_MASK, passes[k]);
-        if (mask) passing = mask, batch = k;
+        if (mask) {
+          passing = mask;
+          batch = k;
+        }
       }
       if (passing) {
         if (lane == source_lane) result = base + batch * WARP + __ffs(passing) - 1;

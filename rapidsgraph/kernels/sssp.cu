@@ -64,7 +64,10 @@ __device__ __forceinline__ State fold_sorted(long long start, long long stop, co
     }
 #pragma unroll
     for (int k = 0; k < BATCH; k++) {
-      if (opens[k] && !is_open(least_from(weight[k]), value, state)) opens[k] = false, stop = start;
+      if (opens[k] && !is_open(least_from(weight[k]), value, state)) {
+        opens[k] = false;
+        stop = start;
+      }
       neighbor[k] = opens[k] ? neighbors[start + k] : 0;
     }
 #pragma unroll
@@ -94,8 +97,10 @@ __device__ __forceinline__ State fold_sorted(long long start, long long stop, co
       }
 #pragma unroll
       for (int k = 0; k < BATCH; k++) {
-        if (opens[k] && !is_open(least_from(weight[k]), lane_value, lane_state))
-          opens[k] = false, ends = true;
+        if (opens[k] && !is_open(least_from(weight[k]), lane_value, lane_state)) {
+          opens[k] = false;
+          ends = true;
+        }
         neighbor[k] = opens[k] ? neighbors[base + k * WARP + lane] : 0;
       }
 #pragma unroll
