@@ -218,9 +218,9 @@ def run_sssp(
     distances = device.full(graph.num_vertices, math.inf, np.float64, graph.xp)
     device.put(distances, ids, 0.0)
     lists = lists_by_weight(graph) if by_weight else None
-    low = device.full(4, math.inf, np.float64, graph.xp)
+    pull_start = graph.xp.empty(1, np.float64)
     num_rounds = relax_from(
-        graph, ids, distances, cutoff, targets=targets, lists=lists, min_distance=low
+        graph, ids, distances, cutoff, targets=targets, lists=lists, pull_start=pull_start
     )
     if logger.isEnabledFor(logging.DEBUG):
         logger.debug("sssp: %d steps from %d sources", int(num_rounds), ids.size)
@@ -229,7 +229,7 @@ def run_sssp(
     result = TraversalResult(distances, graph.xp.empty(0, np.int32), num_rounds)
     if predecessors:
         result.predecessors = _compute_predecessors(
-            graph, ids, distances, bottom_up, lists, low[3:]
+            graph, ids, distances, bottom_up, lists, pull_start
         )
     return result
 
@@ -248,7 +248,7 @@ def relax_from(
     queues: Array | None = None,
     targets: Array | None = None,
     lists: tuple[Adjacency, Adjacency] | None = None,
-    min_distance: Array | None = None,
+    pull_start: Array | None = None,
 ) -> int | Array:
     """Lower `distances` in place along all paths from int32 `ids`.
 
@@ -268,8 +268,8 @@ def relax_from(
         Vertices at whose final distances the search ends.
     lists : (Adjacency, Adjacency), optional
         From `lists_by_weight`.
-    min_distance : float64 array, shape (4,), optional
-        Infinity. The last one becomes the distance from which on `find_predecessors` reads lists.
+    pull_start : float64 array, shape (1,), optional
+        Becomes the distance from which on `find_predecessors` pulls.
 
     Returns
     -------
@@ -284,8 +284,6 @@ def relax_from(
             float(cutoff), float(stop), ids, targets, adjacency.offsets, adjacency.neighbors,
             adjacency.weights, distances, queues,
         )  # fmt: skip
-    if min_distance is None:
-        min_distance = device.full(4, math.inf, np.float64, xp)
     adjacency, in_adjacency = lists or (adjacency, adjacency)
     work_space = _allocate_work_space(graph)
     device.launch(
@@ -298,7 +296,8 @@ def relax_from(
         in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors,
         in_weights=in_adjacency.weights, distances=distances, queues=queues,
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
-        min_distance=min_distance, **work_space,
+        min_distance=device.full(3, math.inf, np.float64, xp),
+        pull_start=xp.empty(1, np.float64) if pull_start is None else pull_start, **work_space,
     )  # fmt: skip
     return work_space["state"].reshape(())
 
@@ -328,13 +327,13 @@ def _compute_predecessors(
     distances: Array,
     bottom_up: bool,
     lists: tuple[Adjacency, Adjacency] | None,
-    low: Array,
+    pull_start: Array,
 ) -> Array:
     """Return the smallest valid predecessor of every reached vertex that is not a source."""
     xp, num_vertices = graph.xp, graph.num_vertices
     predecessors = device.full(num_vertices, NO_VERTEX, xp.int32, xp)
     if lists is not None:
-        find_predecessors(*lists, low, distances, predecessors)
+        find_predecessors(*lists, pull_start, distances, predecessors)
     elif bottom_up:
         pull_predecessors(graph.csc, distances, predecessors)
     else:
@@ -357,15 +356,17 @@ def _compute_predecessors(
 
 
 def find_predecessors(
-    csr: Adjacency, csc: Adjacency, low: Array, distances: Array, predecessors: Array
+    csr: Adjacency, csc: Adjacency, pull_start: Array, distances: Array, predecessors: Array
 ) -> None:
     """Lower `predecessors` to valid ones, from lists in the order of weights.
 
-    Vertices at a distance of ``low[0]`` or more are predecessors in the CSC, others in the CSR.
+    Vertices pull from sources at a distance of ``pull_start[0]`` or more, by the CSC; nearer
+    sources push, by the CSR.
     """
     num_vertices = csc.offsets.size - 1
     device.launch(
-        "sssp", "find_predecessors", size=num_vertices, num_vertices=num_vertices, low=low,
+        "sssp", "find_predecessors", size=num_vertices,
+        num_vertices=num_vertices, pull_start=pull_start,
         offsets=csr.offsets, neighbors=csr.neighbors, weights=csr.weights,
         in_offsets=csc.offsets, in_neighbors=csc.neighbors, in_weights=csc.weights,
         distances=distances, predecessors=predecessors,

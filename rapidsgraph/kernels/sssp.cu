@@ -323,7 +323,7 @@ __device__ __forceinline__ double split_far_queue(const int *items, long long nu
 // frontier has many arcs, `bound` narrows to LIGHT_WIDTH initial widths beyond the least distance
 // of a frontier, `low`, and only arcs that end before it are relaxed: the beginnings of lists. When
 // no vertex before `bound` is left, all others look for paths over an arc from one that is nearer:
-// a vertex reads its lightest arcs only, until they alone are too long. min_distance[3] becomes the
+// a vertex reads its lightest arcs only, until they alone are too long. pull_start[0] becomes the
 // first such `low`: from there on, vertices have predecessors that are no nearer, or few arcs lead
 // to them.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
@@ -333,7 +333,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                    const int *neighbors, const weight_t *weights, const long long *in_offsets,
                    const int *in_neighbors, const weight_t *in_weights, double *distances,
                    int *queues, int *marks, long long *chunks, long long *counters,
-                   unsigned long long *arrived_blocks, double *min_distance, long long *state) {
+                   unsigned long long *arrived_blocks, double *min_distance, double *pull_start,
+                   long long *state) {
   __shared__ int buffers[2 * COOPERATIVE_THREADS / WARP][APPEND_CAPACITY];
   const int warp = threadIdx.x / WARP;
   const bool is_first_thread = blockIdx.x == 0 && threadIdx.x == 0;
@@ -454,7 +455,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   }
   if (is_first_thread) {
     state[0] = round;
-    min_distance[3] = first_low;
+    pull_start[0] = first_low;
   }
 }
 
@@ -466,15 +467,15 @@ extern "C" __global__ void find_weight_keys(long long num_arcs, const weight_t *
 }
 
 // predecessors[v] = the smallest vertex before v on a shortest path, among those with a smaller
-// distance, of lists in the order of weights; NO_VERTEX before. Vertices from low[0] on are found
-// from their successors, by the arcs that are no heavier than the rest of the distance; others push
-// their number.
-extern "C" __global__ void find_predecessors(long long num_vertices, const double *low,
+// distance, of lists in the order of weights; NO_VERTEX before. Vertices from pull_start[0] on are
+// found from their successors, by the arcs that are no heavier than the rest of the distance;
+// others push their number.
+extern "C" __global__ void find_predecessors(long long num_vertices, const double *pull_start,
                                              const long long *offsets, const int *neighbors,
                                              const weight_t *weights, const long long *in_offsets,
                                              const int *in_neighbors, const weight_t *in_weights,
                                              const double *distances, int *predecessors) {
-  const double least = low[0];
+  const double least = pull_start[0];
   for (long long first = warp_id() * WARP; first < num_vertices; first += warp_count() * WARP) {
     const long long vertex = first + lane_id();
     const double distance = vertex < num_vertices ? distances[vertex] : INFINITE;

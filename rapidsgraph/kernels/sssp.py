@@ -46,6 +46,7 @@ def shortest_paths(
     counters,
     arrived_blocks,
     min_distance,
+    pull_start,
     state,
 ):
     capacity = np.uint64(num_vertices + 1)  # of the near queue, a ring buffer
@@ -183,7 +184,7 @@ def find_weight_keys(num_arcs, weights, keys):
 
 def find_predecessors(
     num_vertices,
-    low,
+    pull_start,
     offsets,
     neighbors,
     weights,
