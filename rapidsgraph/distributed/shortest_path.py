@@ -23,6 +23,7 @@ from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
 from ..progress import Report
 from .communicator import Communicator
+from .exchange import gather_values
 from .executor import release_on_error
 from .graph import as_distributed
 from .partition import Partition
@@ -33,7 +34,6 @@ from .traversal import (
     Traversal,
     as_weighted,
     check_search_memory,
-    gather_values,
     search_whole_graph,
 )
 

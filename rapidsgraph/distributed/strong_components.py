@@ -34,11 +34,12 @@ from ..progress import Report
 from ..validation import check_free_memory
 from . import partition as partitioning
 from .communicator import Communicator
+from .exchange import exchange_lowered, gather_values, list_ghosts
 from .graph import DistributedGraph, create_vertex_frame
 from .partition import Partition
 from .replica import WholeGraph, get_max_replica_arcs, join_partitions, replicate
 from .storage import finish_frame
-from .traversal import Search, Traversal, exchange_lowered, gather_values, list_ghosts
+from .traversal import Search, Traversal
 
 # Searches stay distributed: small graphs have been copied before.
 SEARCH = Search(
