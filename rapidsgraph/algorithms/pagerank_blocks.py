@@ -28,6 +28,7 @@ from .pagerank_bins import (
     ENTRIES_PER_VALUE,
     GROUP,
     UNIT_COST,
+    Units,
     choose_bins,
     count_units,
     divide_rows,
@@ -38,6 +39,8 @@ from .pagerank_layout import invert_order, invert_weights, order_by_degree, orde
 from .pagerank_tiles import (
     TILE_VALUES,
     VECTOR_BYTES,
+    GroupedLists,
+    Ranges,
     Tiles,
     divide_contributions,
     group_sources,
@@ -113,79 +116,163 @@ def arrange(
     """
     xp, num_rows = device.array_module(csc.neighbors), csc.offsets.size - 1
     value_bytes, weighted = np.dtype(value_type).itemsize, weights.size > 0
-    # Ties of both orders are in the order of the other, so that the contributions of consecutive
-    # rows are mostly stored next to each other.
-    rows = order_rows(csc, out_weights)
-    by_gathers = rows.order[order_by_degree(out_degrees[rows.order])]
-    vertex_index = invert_order(by_gathers)
-    # Buffers of contributions start at multiples of a vector.
-    num_contributions = (num_rows // PAGERANK_VECTOR + 1) * PAGERANK_VECTOR - 1
     num_slots = shared_bytes // value_bytes // 8 * 8
     num_cached = min(int(num_slots * HOT_FRACTION), num_rows) // 8 * 8
     num_summed = 0 if weighted else max_summed(num_slots - num_cached, value_bytes)
-    ranges = divide_contributions(out_degrees[by_gathers], num_cached, num_slots, num_summed)
-    lists = group_sources(csc, rows.order, vertex_index, ranges)
+    rows = _group_rows(csc, out_degrees, out_weights, num_cached, num_slots, num_summed)
+    bins = _divide_into_bins(rows, num_slots - num_cached, value_bytes)
+    num_chunks = xp.diff(rows.units.chunk_offsets)
+    # Buffers of contributions start at multiples of a vector.
+    num_contributions = (num_rows // PAGERANK_VECTOR + 1) * PAGERANK_VECTOR - 1
+    arguments = {
+        **_place_entries(rows, bins, weights, value_type), **vars(rows.units),
+        "num_tiles": bins.tiles.terms.size, "num_cached": num_cached, "tile_width": num_slots,
+        "num_contributions": num_contributions, "num_long_rows": num_chunks.size,
+        "num_huge_rows": device.count_nonzero(num_chunks > HUGE_CHUNKS),
+    }  # fmt: skip
+    num_active_units = count_units(rows.units, num_rows - rows.num_isolated)
+    num_active_bins = int(xp.searchsorted(bins.bin_units[:-1], num_active_units))
+    return BlockedLayout(
+        rows.order, rows.contribution_index[rows.order], num_contributions, rows.num_isolated,
+        invert_weights(out_weights, rows.order, value_type), bins.num_values,
+        bins.bin_units.size - 1, num_active_bins, arguments,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows by descending number of entries, and the lists of these.
+
+    Attributes
+    ----------
+    order, contribution_index : int32, shape (vertices,)
+        The vertex of each row, and the contribution of each vertex.
+    num_isolated : int
+        Number of last rows whose vertices have no edges.
+    offsets : int64, shape (vertices + 1,)
+        Of the CSC.
+    ranges : Ranges
+    lists : GroupedLists
+    units : Units
+    """
+
+    order: Array
+    contribution_index: Array
+    num_isolated: int
+    offsets: Array
+    ranges: Ranges
+    lists: GroupedLists
+    units: Units
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Parameters of kernels by name."""
+        return {
+            **vars(self.units), **self.lists.arguments, "num_rows": self.order.size,
+            "order": self.order, "offsets": self.offsets,
+        }  # fmt: skip
+
+
+def _group_rows(
+    csc: Adjacency,
+    out_degrees: Array,
+    out_weights: Array,
+    num_cached: int,
+    width: int,
+    num_summed: int,
+) -> _Rows:
+    """Order the contributions and rows of a graph, and group the entries of each row.
+
+    At most `num_summed` ranges have sums.
+    """
+    # Ties of both orders are in the order of the other, so that the contributions of consecutive
+    # rows are mostly stored next to each other.
+    by_degree = order_rows(csc, out_weights)
+    by_gathers = by_degree.order[order_by_degree(out_degrees[by_degree.order])]
+    contribution_index = invert_order(by_gathers)
+    ranges = divide_contributions(out_degrees[by_gathers], num_cached, width, num_summed)
+    lists = group_sources(csc, by_degree.order, contribution_index, ranges)
     lengths = lists.lengths(csc.offsets)
     ranks = 2 * lengths + (out_weights > 0)  # isolated rows are last
     order = by_gathers[order_by_degree(ranks[by_gathers])]
     units = divide_rows(lengths[order])
-    num_isolated = rows.num_isolated
-    del by_gathers, rows, lengths, ranks
-    num_units, num_entries = units.unit_offsets.size - 1, int(units.unit_offsets[-1]) * GROUP
-    entries = {
-        **vars(units), **lists.arguments, "num_rows": num_rows, "order": order,
-        "offsets": csc.offsets,
-    }  # fmt: skip
+    return _Rows(
+        order, contribution_index, by_degree.num_isolated, csc.offsets, ranges, lists, units
+    )
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """Bins of rows, tiles of contributions, and the segments of values where both meet.
+
+    Attributes
+    ----------
+    tiles : Tiles
+    bins_per_block, bin_capacity : int
+        Bins that a block has at once, and values of a bin.
+    bin_units : int32, shape (bins + 1,)
+        The first unit of each bin.
+    segments : dict
+        Parameters of kernels by name.
+    num_values : int
+        Values between the phases, including padding.
+    """
+
+    tiles: Tiles
+    bins_per_block: int
+    bin_capacity: int
+    bin_units: Array
+    segments: dict[str, Array]
+    num_values: int
+
+
+def _divide_into_bins(rows: _Rows, num_slots: int, value_bytes: int) -> _Bins:
+    """Divide rows into bins, given the values in shared memory for these."""
+    units, vector = rows.units, VECTOR_BYTES // value_bytes
+    xp, num_units = device.array_module(rows.order), units.unit_offsets.size - 1
     num_cold = xp.empty(num_units, xp.int32)
     device.launch(
-        "pagerank_blocks_layout", "count_cold", size=num_units * WARP,
-        num_units=num_units, num_cached=num_cached, **entries, cold_counts=lists.cold_counts,
+        "pagerank_blocks_layout", "count_cold", size=num_units * WARP, num_units=num_units,
+        num_cached=rows.ranges.num_cached, **rows.arguments, cold_counts=rows.lists.cold_counts,
         num_cold=num_cold,
     )  # fmt: skip
     num_ranges, bins_per_block, bin_capacity = choose_bins(
-        ranges, int(num_cold.sum()), num_slots - num_cached, value_bytes
+        rows.ranges, int(num_cold.sum()), num_slots, value_bytes
     )
-    tiles = Tiles(ranges, num_ranges)
-    shared = {"num_tiles": tiles.terms.size, **ranges.arguments, **entries}
+    tiles = Tiles(rows.ranges, num_ranges)
     cost = xp.diff(units.unit_offsets).astype(xp.int64) * GROUP // ENTRIES_PER_VALUE
     cost += num_cold + UNIT_COST
-    vector = VECTOR_BYTES // value_bytes
-    bin_units, counts = divide_units(cost, bin_capacity, vector, shared)
+    arguments = {"num_tiles": tiles.terms.size, **rows.ranges.arguments, **rows.arguments}
+    bin_units, counts = divide_units(cost, bin_capacity, vector, arguments)
     del cost, num_cold
     segments, num_values = _place_segments(counts, vector)
-    del counts
-    tile_starts, num_bins = segments["tile_starts"], bin_units.size - 1
-    tile_arguments = tiles.arguments(tile_starts[:-1], value_bytes)
+    return _Bins(tiles, bins_per_block, bin_capacity, bin_units, segments, num_values)
+
+
+def _place_entries(rows: _Rows, bins: _Bins, weights: Array, value_type: type) -> dict[str, Any]:
+    """Return the entries of bins and the sources of tiles: parameters of kernels by name."""
+    xp, value_bytes, weighted = (
+        device.array_module(weights), np.dtype(value_type).itemsize, weights.size > 0,
+    )  # fmt: skip
+    tile_starts, num_bins = bins.segments["tile_starts"], bins.bin_units.size - 1
+    num_entries = int(rows.units.unit_offsets[-1]) * GROUP
+    tile_arguments = bins.tiles.arguments(tile_starts[:-1], value_bytes)
     num_sources = int(tile_arguments["source_starts"][-1])
-    num_in_tail = num_values - int(tile_starts[-2])
-    bins = {
-        "bin_capacity": bin_capacity, "bins_per_block": bins_per_block, "bin_units": bin_units,
-        **segments, "positions": xp.empty(num_entries, xp.uint16),
+    num_in_tail = bins.num_values - int(tile_starts[-2])
+    arguments = {
+        "bin_capacity": bins.bin_capacity, "bins_per_block": bins.bins_per_block,
+        "bin_units": bins.bin_units, **bins.segments, "positions": xp.empty(num_entries, xp.uint16),
         "sources": xp.zeros(max(num_sources, TILE_VALUES), xp.uint16),
-        "tail_sources": xp.zeros(max(num_in_tail, 1), xp.int32),
+        "tail_sources": xp.zeros(max(num_in_tail, 1), xp.int32), "weighted": weighted,
     }  # fmt: skip
     new_weights = xp.empty(num_entries if weighted else 0, value_type)
     device.launch(
         "pagerank_blocks_layout", "place_entries", size=num_entries, num_bins=num_bins,
-        geometry=(num_bins, COOPERATIVE_THREADS), **shared, **bins, vector=vector,
-        weights=weights, weighted=weighted, source_starts=tile_arguments["source_starts"],
-        new_weights=new_weights,
+        geometry=(num_bins, COOPERATIVE_THREADS), num_tiles=bins.tiles.terms.size,
+        **rows.ranges.arguments, **rows.arguments, **arguments, vector=VECTOR_BYTES // value_bytes,
+        weights=weights, source_starts=tile_arguments["source_starts"], new_weights=new_weights,
     )  # fmt: skip
-    num_chunks = xp.diff(units.chunk_offsets)
-    arguments = {
-        **bins, **tile_arguments, **vars(units), "num_tiles": tiles.terms.size,
-        "num_cached": num_cached, "tile_width": num_slots, "num_contributions": num_contributions,
-        "num_long_rows": num_chunks.size,
-        "num_huge_rows": device.count_nonzero(num_chunks > HUGE_CHUNKS), "weights": new_weights,
-        "weighted": weighted,
-    }  # fmt: skip
-    num_active_units = count_units(units, num_rows - num_isolated)
-    num_active_bins = int(xp.searchsorted(bin_units[:-1], num_active_units))
-    return BlockedLayout(
-        order, vertex_index[order], num_contributions, num_isolated,
-        invert_weights(out_weights, order, value_type), num_values, num_bins, num_active_bins,
-        arguments,
-    )  # fmt: skip
+    return {**arguments, **tile_arguments, "weights": new_weights}
 
 
 def _place_segments(counts: Array, vector: int) -> tuple[dict[str, Array], int]:
