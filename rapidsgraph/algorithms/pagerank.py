@@ -103,6 +103,8 @@ class PageRankProblem:
         values: one value per vertex, or a single value for all vertices.
     uniform_value : float or None
         1 / number of vertices if teleport, dangling weights and start are uniform, else None.
+    state : float64 array, shape (5,)
+        As in pagerank.cu, before the first iteration and without the dangling mass.
     partitions : object
         Partitions of a layered edge list, as they are streamed.
     """
@@ -118,12 +120,14 @@ class PageRankProblem:
         self.uniform_value: float | None
         has_policy = dangling is None or isinstance(dangling, str)
         if has_policy and parameters.personalization is None and parameters.start is None:
-            # One copy to the device instead of three, and no kernels.
+            # One copy to the device instead of four, and no kernels.
             self.uniform_value = value = 1 / labeling.num_vertices
             terms = (1 - damping) * value, damping * (value if dangling != "drop" else 0.0), value
-            self.teleport, self.dangling_weights, self.start = labeling.xp.asarray([terms]).T
+            values = labeling.xp.asarray([0.0, math.inf, 0.0, 0.0, value, *terms])
+            self.state = values[:5]
+            self.teleport, self.dangling_weights, self.start = values[5:].reshape(3, 1)
             return
-        self.uniform_value = None
+        self.uniform_value, self.state = None, labeling.xp.asarray([0.0, math.inf, 0.0, 0.0, 0.0])
         teleport = vertex_distribution(labeling, parameters.personalization, "personalization")
         self.teleport = (1 - damping) * teleport
         self.dangling_weights = damping * dangling_weights(labeling, dangling, teleport)
@@ -188,11 +192,12 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     num_dangling = graph.cached(
         "dangling vertices", lambda: num_vertices - device.count_nonzero(layout.inverse_weights)
     )
-    value = problem.uniform_value or 0.0
-    dangling_mass = float(value_type(value)) * num_dangling
-    state = xp.asarray([0.0, math.inf, dangling_mass, 0.0, value])
-    if num_dangling and not is_uniform:
-        state[2] = (start * (layout.inverse_weights == 0)).sum()
+    state = problem.state
+    if num_dangling:
+        state[2] = (
+            (start * (layout.inverse_weights == 0)).sum() if problem.uniform_value is None
+            else float(value_type(problem.uniform_value)) * num_dangling
+        )  # fmt: skip
     buffers = form.allocate_buffers(layout)
     rows: dict[str, Any] = {
         "size": contributions.shape[1], "num_vertices": num_vertices,
