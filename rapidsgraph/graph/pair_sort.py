@@ -8,7 +8,6 @@ the counters of the keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -94,29 +93,31 @@ def _sort_with_order_on_gpu(
         )
     order = None
     if not minor_sorted:
-        order = _argsort(minor, num_minor_keys)[0]
+        order, _ = _argsort(minor, num_minor_keys)
         major = device.take(major, order)
-    by_major, find = _argsort(major, num_keys)
-    offsets = find()
-    del major, find
+    by_major, offsets = _argsort(major, num_keys, with_offsets=True)
+    del major
     order = by_major if order is None else device.take(order, by_major)
     return offsets, device.take(minor, order), order
 
 
-def _argsort(keys: Array, num_keys: int) -> tuple[Array, Callable[[], Array]]:
-    """Return the stable order of the keys, as uint32, and a function that finds offsets by key."""
+def _argsort(
+    keys: Array, num_keys: int, *, with_offsets: bool = False
+) -> tuple[Array, Array | None]:
+    """Return the stable order of the keys, as uint32, and the offsets by key if asked for."""
     xp = device.array_module(keys)
     if keys.size >= MIN_RADIX_SORTED:
         keys, order = sort_by_key(
             keys, num_keys, xp.arange(keys.size, dtype=xp.uint32).view(xp.int32)
         )
-        return order.view(xp.uint32), lambda: find_offsets(keys, num_keys)
+        return order.view(xp.uint32), find_offsets(keys, num_keys) if with_offsets else None
     packed = xp.empty(keys.size, xp.int64)
     device.launch(
         "build", "pack_positions", size=keys.size, num_keys=keys.size, keys=keys, packed=packed
     )
     packed.sort()
-    return _minor_keys(packed, xp.uint32), lambda: _find_offsets(packed, num_keys)
+    order = _minor_keys(packed, xp.uint32)
+    return order, _find_offsets(packed, num_keys) if with_offsets else None
 
 
 def _minor_keys(packed: Array, dtype: Any) -> Array:
