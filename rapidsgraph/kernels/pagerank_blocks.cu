@@ -181,8 +181,10 @@ __device__ __forceinline__ void copy_tiles(int num_tiles, int num_contributions,
     const long long work = tile_work[tile + 1] - before;
     const long long loads =
         (source_starts[tile + 1] - source_starts[tile]) / sources_at_once(terms);
-    const long long first_load = loads * min(max(begin - before, 0ll), work) / work,
-                    after_loads = loads * min(max(end - before, 0ll), work) / work;
+    if (loads == 0) continue;
+    const long long load_work = work / loads;  // of each load, the same in a tile
+    const long long first_load = min(max(begin - before, 0ll), work) / load_work,
+                    after_loads = min(max(end - before, 0ll), work) / load_work;
     if (first_load >= after_loads) continue;
     if (first != loaded_first) {
       const int width = min(tile_width, num_contributions + 1 - first);
