@@ -49,17 +49,17 @@ def warm(
     Returns
     -------
     folder : Path
-        The folder of compiled kernels.
+        The folder of compiled kernels, or that of most if they are in several.
     num_entries : int
         The number of files in it.
 
     Raises
     ------
     GraphError
-        If there is no folder to cache kernels in.
+        If there is no folder to cache kernels in, or CuPy caches them in memory only.
     """
     kind = choose(device)
-    folder = cache_folder(kind)
+    folders = list_cache_folders(kind)
     first, *others = RUNS
     num_jobs = min(num_jobs or os.cpu_count() or 1, len(others))
     with reporter(progress, "compiling", len(RUNS)) as report:
@@ -68,7 +68,8 @@ def warm(
         for done, name in enumerate(_run_others(others, kind, num_jobs), 2):
             report(done, name)
     pattern = "*.cubin" if kind == "gpu" else f"*{jit.SUFFIX}"
-    return folder, sum(1 for _ in folder.glob(pattern))
+    num_entries = {folder: len(list(folder.glob(pattern))) for folder in folders}
+    return max(num_entries.items(), key=lambda item: item[1])
 
 
 def _run_others(names: list[str], device: Device, num_jobs: int) -> Iterator[str]:
@@ -90,20 +91,24 @@ def _run_others(names: list[str], device: Device, num_jobs: int) -> Iterator[str
             raise
 
 
-def cache_folder(device: str) -> Path:
-    """Return the folder of the compiled kernels of a device."""
+def list_cache_folders(device: str) -> list[Path]:
+    """Return the folders that the compiled kernels of a device are read from."""
     if device == "gpu":
+        if os.environ.get("CUPY_CACHE_IN_MEMORY", "0") != "0":
+            raise GraphError(
+                "compiled kernels cannot be cached, because CUPY_CACHE_IN_MEMORY is set",
+                hint="unset CUPY_CACHE_IN_MEMORY",
+            )
         from cupy.cuda.compiler import get_cache_dir
 
-        return Path(get_cache_dir())
-    folder = cache_folders.write_folder()
-    if folder is None:
+        return [Path(get_cache_dir())]
+    if cache_folders.write_folder() is None:
         raise GraphError(
             "compiled kernels cannot be cached, because no cache folder is private to you and "
             f"writable; {cache_folders.HINT}",
             hint=cache_folders.HINT,
         )
-    return folder
+    return cache_folders.folders()
 
 
 def run(name: str, device: Device) -> None:

@@ -99,13 +99,17 @@ def test_nothing_is_left_to_compile():
 
 
 def test_progress_and_the_number_of_entries(monkeypatch, tmp_path):
-    for name in ("a.kernel", "b.kernel", "c.txt"):
-        (tmp_path / name).touch()
+    folders = tmp_path / "of the user", tmp_path / "of the image", tmp_path / "temporary"
+    for folder, names in zip(folders, (["a.kernel", "c.txt", "d.txt"], ["a.kernel", "b.kernel"])):
+        folder.mkdir()
+        for name in names:
+            (folder / name).touch()
     runs, reports = [], []
-    monkeypatch.setattr(warm.cache_folders, "write_folder", lambda: tmp_path)
+    monkeypatch.setattr(warm.cache_folders, "write_folder", lambda: folders[0])
+    monkeypatch.setattr(warm.cache_folders, "folders", lambda: list(folders))
     monkeypatch.setattr(warm, "run", lambda *arguments: runs.append(arguments))
     result = warm.warm("cpu", num_jobs=1, progress=lambda *report: reports.append(report))
-    assert result == (tmp_path, 2)
+    assert result == (folders[1], 2)
     assert runs == [(name, "cpu") for name in warm.RUNS]
     total = len(warm.RUNS)
     assert [(done, total) for done in (0, *range(2, total + 1))] == [each[:2] for each in reports]
@@ -124,6 +128,12 @@ def test_a_missing_folder_is_an_error(monkeypatch):
     monkeypatch.setattr(warm.cache_folders, "write_folder", lambda: None)
     with pytest.raises(GraphError, match="cannot be cached.*NUMBA_CACHE_DIR"):
         warm.warm("cpu")
+
+
+def test_kernels_that_cupy_keeps_in_memory_are_an_error(monkeypatch):
+    monkeypatch.setenv("CUPY_CACHE_IN_MEMORY", "1")
+    with pytest.raises(GraphError, match="CUPY_CACHE_IN_MEMORY is set"):
+        warm.list_cache_folders("gpu")
 
 
 def test_the_command(monkeypatch, tmp_path):
