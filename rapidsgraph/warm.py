@@ -194,6 +194,11 @@ def _layered(edges: Any, weighted: Any) -> None:
             rg.clustering_coefficient(layers)
             rg.neighbor_similarity(layers)
             rg.neighbor_similarity(layers, weighted)
+    # Single precision holds these weights, so that they are stored in it.
+    rounded = rg.Graph(weighted.assign(weight=weighted["weight"].round()))
+    layers = rg.LayeredEdgeList.build(rounded, root)
+    rg.sssp(layers)
+    rg.pagerank(layers, progress=False)
 
 
 def _triangles(edges: Any, weighted: Any) -> None:

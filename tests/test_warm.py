@@ -87,6 +87,11 @@ def test_nothing_is_left_to_compile():
     with pytest.raises(InsufficientMemoryError) as caught:
         rg.core_number(layers, memory_limit=1)
     rg.core_number(layers, memory_limit=caught.value.needed)
+    for weight, dtype in ((1.5, np.float32), (0.1, np.float64)):
+        layers = rg.LayeredEdgeList.build(rg.Graph(edges.assign(weight=weight)), 0)
+        assert layers._storage.weight_dtype is dtype
+        for run in (rg.sssp, rg.pagerank):
+            run(layers)
     with local_ranks(3), dask.config.set(scheduler="synchronous"):
         for limit, directed in itertools.product((-1, 2**20), (True, False)):
             with dask.config.set({replica.REPLICA_LIMIT: limit}):
