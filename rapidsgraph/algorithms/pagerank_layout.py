@@ -160,7 +160,7 @@ def order_by_degree(degrees: Array) -> Array:
 def _sort_ranks(keys: Array) -> Array:
     """Sort keys of pagerank_layout.cu, and return the vertices in their low halves."""
     keys.sort()
-    return keys.astype("int32")
+    return device.astype(keys, np.int32)
 
 
 def build_layout(

@@ -88,12 +88,9 @@ def merge_directions(csr: Adjacency, csc: Adjacency) -> Adjacency:
         "num_vertices": num_vertices, "out_offsets": csr.offsets, "out_neighbors": csr.neighbors,
         "in_offsets": csc.offsets, "in_neighbors": csc.neighbors,
     }  # fmt: skip
-    out_sizes, in_sizes = xp.empty(num_vertices, xp.int64), xp.empty(num_vertices, xp.int64)
-    device.launch(
-        "triangles", "count_neighbors", out_sizes=out_sizes, in_sizes=in_sizes, **arguments
-    )
-    in_sizes += out_sizes
-    offsets = offsets_from_sizes(in_sizes)
+    out_sizes, sizes = xp.empty(num_vertices, xp.int64), xp.zeros(num_vertices, xp.int64)
+    device.launch("triangles", "count_neighbors", out_sizes=out_sizes, sizes=sizes, **arguments)
+    offsets = offsets_from_sizes(sizes)
     neighbors = xp.empty(int(offsets[-1]), xp.int32)
     device.launch(
         "triangles", "list_neighbors", out_sizes=out_sizes, new_offsets=offsets,

@@ -41,12 +41,12 @@ __device__ __forceinline__ bool contains(const int *list, long long start, long 
   return index < stop && list[index] == key;
 }
 
-// out_sizes[v] = distinct out-neighbors of v except v, and in_sizes[v] = its other in-neighbors.
-// Lists are ascending; they may have self-loops and parallel arcs.
+// out_sizes[v] = distinct out-neighbors of v except v, and sizes[v] += those and its other
+// in-neighbors. Lists are ascending; they may have self-loops and parallel arcs.
 extern "C" __global__ void count_neighbors(long long num_vertices, const long long *out_offsets,
                                            const int *out_neighbors, const long long *in_offsets,
                                            const int *in_neighbors, long long *out_sizes,
-                                           long long *in_sizes) {
+                                           long long *sizes) {
   each_row(num_vertices, nullptr, out_offsets,
            [&](auto lanes, int row, long long start, long long stop) {
              long long size = 0;
@@ -56,7 +56,10 @@ extern "C" __global__ void count_neighbors(long long num_vertices, const long lo
                lanes.rank(arc < stop && is_first(out_neighbors, start, arc, row), &num_flagged);
                size += num_flagged;
              }
-             if (lanes.lane == 0) out_sizes[row] = size;
+             if (lanes.lane == 0) {
+               out_sizes[row] = size;
+               atomicAdd((u64 *)&sizes[row], (u64)size);
+             }
            });
   each_row(num_vertices, nullptr, in_offsets,
            [&](auto lanes, int row, long long start, long long stop) {
@@ -70,7 +73,7 @@ extern "C" __global__ void count_neighbors(long long num_vertices, const long lo
                           &num_flagged);
                size += num_flagged;
              }
-             if (lanes.lane == 0) in_sizes[row] = size;
+             if (lanes.lane == 0) atomicAdd((u64 *)&sizes[row], (u64)size);
            });
 }
 

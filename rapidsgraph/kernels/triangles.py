@@ -29,7 +29,7 @@ def _is_first(neighbors, start, arc, row):
 
 @parallel
 def count_neighbors(
-    num_vertices, out_offsets, out_neighbors, in_offsets, in_neighbors, out_sizes, in_sizes
+    num_vertices, out_offsets, out_neighbors, in_offsets, in_neighbors, out_sizes, sizes
 ):
     for block_ in prange(NUM_BLOCKS):
         block = np.int64(block_)
@@ -42,14 +42,14 @@ def count_neighbors(
             for arc in range(start, stop):
                 size += _is_first(out_neighbors, start, arc, row)
             out_sizes[np.uint64(row)] = size
-            size, other = 0, start
+            other = start
             for arc in range(in_start, in_stop):
                 neighbor = in_neighbors[np.uint64(arc)]
                 while other < stop and out_neighbors[np.uint64(other)] < neighbor:
                     other += 1
                 is_both = other < stop and out_neighbors[np.uint64(other)] == neighbor
                 size += not is_both and _is_first(in_neighbors, in_start, arc, row)
-            in_sizes[np.uint64(row)] = size
+            sizes[np.uint64(row)] += size
 
 
 @parallel
