@@ -21,7 +21,6 @@ from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from .parameters import ComponentParameters
 from .run_memory import Algorithm, check_run_memory
 from .strong_components import find_strong_roots
-from .traversal import compile_search
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 MIN_SAMPLED_ARCS = 2**18  # on a GPU; fewer arcs are linked before the host has read a sample
@@ -33,8 +32,7 @@ def connected_components(graph: GraphLike, parameters: ComponentParameters) -> F
     """Find the components of a graph or frame; see `rapidsgraph.connected_components`."""
 
     def compile_ahead(_weight_type: Any) -> None:
-        if parameters.strong:
-            compile_search(None)
+        device.compile_ahead(f"{'strong' if parameters.strong else 'connected'} components")
 
     graph = as_local_graph(graph, compile_ahead=compile_ahead)
     graph.labeling.check_name_collisions("component")

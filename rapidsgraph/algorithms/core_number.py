@@ -17,9 +17,7 @@ from .similarity import measure_degrees, neighborhoods, undirected_graph
 
 def core_number(graph: GraphLike, parameters: Parameters) -> Frame:
     """Find the core number of every vertex; see `rapidsgraph.core_number`."""
-    graph = undirected_graph(
-        graph, lambda _: device.compile_ahead("core_number", "peel", cooperative=True)
-    )
+    graph = undirected_graph(graph, "core numbers")
     graph.labeling.check_name_collisions("core")
     check_run_memory(graph, "core_number", f"core numbers of {graph.num_edges:,} edges")
     return graph.labeling.vertex_frame({"core": find_core_numbers(neighborhoods(graph))})

@@ -56,7 +56,7 @@ MIN_THREADS = 64  # of a block: 32 blocks of these fit on a multiprocessor
 
 def label_propagation(graph: GraphLike, parameters: LabelParameters) -> Frame:
     """Propagate labels in a graph or frame; see `rapidsgraph.label_propagation`."""
-    graph = as_local_graph(graph)
+    graph = as_local_graph(graph, compile_ahead=lambda _: device.compile_ahead("label propagation"))
     graph.labeling.check_name_collisions(*graph.labeling.endpoint_columns("label").values())
     size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_run_memory(graph, "label_propagation", f"label propagation of {size}")

@@ -61,8 +61,8 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
 
     def compile_ahead(weight_type: Any) -> None:
         if parameters.method == "auto":
-            types = {"value_t": value_type, "weight_t": bool if weight_type is None else value_type}
-            device.compile_ahead("pagerank", "iterate", cooperative=True, **types)
+            weights = bool if weight_type is None else value_type
+            device.compile_ahead("pagerank", values=value_type, weights=weights)
 
     graph = as_local_graph(
         graph, layout="csc", compile_ahead=compile_ahead, **FRAME_OPTIONS["pagerank"]

@@ -23,7 +23,7 @@ from ..graph.csr import (
     simplify,
     to_undirected,
 )
-from ..graph.local_graph import CompileAhead, GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, SIMILARITY_STRUCTURAL, WARP
 from .parameters import Parameters
@@ -45,7 +45,7 @@ BYTES_PER_SLOT = 8  # a key and a count
 
 def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
     """Compare the endpoints of every edge; see `rapidsgraph.structural_similarity`."""
-    graph = undirected_graph(graph)
+    graph = undirected_graph(graph, "list similarities", "common neighbors")
     endpoint_columns = [
         name
         for endpoint in ("source", "destination")
@@ -89,9 +89,15 @@ def compare_endpoints(
     return sources, destinations, similarities
 
 
-def undirected_graph(edges: GraphLike, compile_ahead: CompileAhead | None = None) -> LocalGraph:
-    """Return the storage of a graph; build an undirected one without self-loops from a frame."""
-    return as_local_graph(edges, compile_ahead=compile_ahead, directed=False, self_loops="drop")
+def undirected_graph(edges: GraphLike, *tasks: str) -> LocalGraph:
+    """Return the storage of a graph; build an undirected one without self-loops from a frame.
+
+    On a GPU, this starts to compile the kernels of `tasks`.
+    """
+    return as_local_graph(
+        edges, compile_ahead=lambda _: device.compile_ahead(*tasks), directed=False,
+        self_loops="drop",
+    )  # fmt: skip
 
 
 def neighborhoods(graph: LocalGraph) -> Adjacency:

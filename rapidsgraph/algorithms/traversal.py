@@ -114,11 +114,11 @@ def weighted_graph(edges: GraphLike) -> LocalGraph:
 
 
 def compile_search(weight_type: Any) -> None:
-    """Start to compile the kernel of a search, of shortest paths if there are weights."""
+    """Start to compile the kernels of a search, of shortest paths if there are weights."""
     if weight_type is None:
-        device.compile_ahead("bfs", "search", cooperative=True)
+        device.compile_ahead("bfs")
     else:
-        device.compile_ahead("sssp", "shortest_paths", cooperative=True, weight_t=weight_type)
+        device.compile_ahead("sssp", weights=weight_type)
 
 
 def _check_and_resolve(

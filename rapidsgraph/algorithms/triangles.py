@@ -38,7 +38,7 @@ BLOCK_WARPS = 16  # of a block in count_by_block
 
 def triangle_count(graph: GraphLike, parameters: Parameters) -> Frame:
     """Count the triangles of every vertex; see `rapidsgraph.triangle_count`."""
-    graph = undirected_graph(graph)
+    graph = undirected_graph(graph, "triangles")
     graph.labeling.check_name_collisions("triangles")
     check_run_memory(graph, "triangle_count", f"triangles of {graph.num_edges:,} edges")
     counts = count_by_vertex(neighborhoods(graph))
@@ -47,7 +47,10 @@ def triangle_count(graph: GraphLike, parameters: Parameters) -> Frame:
 
 def clustering_coefficient(graph: GraphLike, parameters: Parameters) -> Frame:
     """Compute local clustering coefficients; see `rapidsgraph.clustering_coefficient`."""
-    graph = as_local_graph(graph)
+    graph = as_local_graph(
+        graph,
+        compile_ahead=lambda _: device.compile_ahead("clustering coefficients", "triangles"),
+    )
     graph.labeling.check_name_collisions("coefficient")
     operation = f"clustering coefficients of {graph.num_edges:,} edges"
     check_run_memory(graph, "clustering_coefficient", operation)

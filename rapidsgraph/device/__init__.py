@@ -26,7 +26,6 @@ from .launcher import (
     C_TYPES,
     ENTRY_POINT,
     KERNELS,
-    compile_ahead,
     constant_macros,
     cuda_source,
     launch,
@@ -51,6 +50,7 @@ from .operations import (
     take,
     value_range,
 )
+from .tasks import compile_ahead
 from .threads import MIN_PARALLEL_SIZE, parallel_region
 
 __all__ = [

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -41,6 +42,7 @@ GROUPS = {
          "assign_clusters", "find_hubs", "assign_roles"),
     ),
 }  # fmt: skip
+MAX_COMPILER_THREADS = 16
 MINIMAL = ("--minimal",)  # without textures, the device runtime and dynamic parallelism
 C_TYPES = {  # by name of the dtype
     "bool": "bool",
@@ -127,51 +129,64 @@ def constant_macros(source: str) -> tuple[str, ...]:
     return tuple(f"-D{name}={value}" for name, value in constants(source).items())
 
 
-# Launches
+# Compilation
 
 
-def compile_ahead(stem: str, entry: str, /, *, cooperative: bool = False, **types: Any) -> None:
-    """Start to compile a CUDA entry in a thread while this one prepares its arguments.
+# Compiled modules by the arguments of `_module_key`, or futures of them.
+_modules: dict[tuple, Any] = {}
+_compiler = ThreadPoolExecutor(
+    min(MAX_COMPILER_THREADS, os.cpu_count() or 1), thread_name_prefix="rapidsgraph-compiler"
+)
+
+
+def _module_key(
+    stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, device_id: int
+) -> tuple:
+    """Return what identifies a compilation; entries of one group have the same key."""
+    group = next((group for group in GROUPS.get(stem, ()) if entry in group), (entry,))
+    return stem, group, types, cooperative, device_id
+
+
+def compile_in_thread(
+    stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, device_id: int
+) -> None:
+    """Start to compile a CUDA entry in a thread, unless another one has.
 
     Parameters
     ----------
     stem, entry, cooperative
         As for `launch`.
-    **types : dtype
-        The type of each element type of the entry, such as ``value_t=numpy.float64``.
+    types : tuple of (str, str)
+        Names of element types and their C types, sorted.
+    device_id : int
     """
     import cupy
 
-    device_id = cupy.cuda.Device().id
-    bound = tuple(sorted((name, C_TYPE_OF[np.dtype(kind)]) for name, kind in types.items()))
-    key = (stem, entry, bound, cooperative, device_id)
-    if key in _cuda_functions:
+    key = _module_key(stem, entry, types, cooperative, device_id)
+    if key in _modules:
         return
 
     def compile_on_device() -> Any:
         with cupy.cuda.Device(device_id):
-            return _compile(stem, entry, bound, cooperative)
+            return _compile(*key[:-1])
 
-    _cuda_functions[key] = _compiler.submit(compile_on_device)
-
-
-# Compiled functions by the arguments of `_cuda_function`, or futures of them.
-_cuda_functions: dict[tuple, Any] = {}
-_compiler = ThreadPoolExecutor(4, thread_name_prefix="rapidsgraph-compiler")
+    _modules[key] = _compiler.submit(compile_on_device)
 
 
 def _cuda_function(
     stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, device_id: int
 ) -> Any:
-    key = (stem, entry, types, cooperative, device_id)
-    function = _cuda_functions.get(key)
-    if isinstance(function, Future):
-        # A failure may have been that of a full disk, or of memory: this thread tries again.
-        function = None if function.exception() else function.result()
-    if function is None:
-        function = _compile(stem, entry, types, cooperative)
-    _cuda_functions[key] = function
-    return function
+    key = _module_key(stem, entry, types, cooperative, device_id)
+    module = _modules.get(key)
+    if isinstance(module, Future):
+        # This thread compiles what no other one has begun. It also tries again what has failed,
+        # because of a full disk or of memory.
+        is_missing = module.cancel() or module.exception() is not None
+        module = None if is_missing else module.result()
+    if module is None:
+        module = _compile(*key[:-1])
+    _modules[key] = module
+    return module.get_function(entry)
 
 
 @functools.cache
@@ -183,21 +198,23 @@ def _compiler_options() -> tuple[str, ...]:
     return ("-std=c++17", *MINIMAL) if is_minimal else ("-std=c++17",)
 
 
-def _compile(stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool) -> Any:
+def _compile(
+    stem: str, group: tuple[str, ...], types: tuple[tuple[str, str], ...], cooperative: bool
+) -> Any:
+    """Return the compiled module of a group of entries."""
     import cupy
 
-    group = next((group for group in GROUPS.get(stem, ()) if entry in group), (entry,))
     source = select_entries(cuda_source(stem), *group)
     # Definitions are part of the source: CuPy runs the preprocessor once for each set of options.
     definitions = {**constants(source), **dict(types)}
     lines = [f"#define {name} {value}\n" for name, value in definitions.items()]
-    # CuPy compiles a module once, however many of its entries are asked for.
     module = cupy.RawModule(
         code="".join([*lines, source]),
         options=_compiler_options(),
         enable_cooperative_groups=cooperative,
     )
-    return module.get_function(entry)
+    module.get_function(group[0])  # compiles the module
+    return module
 
 
 def _bind(stem: str, entry: str, arrays: list[Array]) -> tuple[tuple[str, str], ...]:
@@ -211,6 +228,9 @@ def _bind(stem: str, entry: str, arrays: list[Array]) -> tuple[tuple[str, str], 
         if actual != expected or not array.flags.c_contiguous:
             raise TypeError(f"{stem}.{entry}: {name} is {actual}, not contiguous {expected}")
     return tuple(sorted(types.items()))
+
+
+# Launches
 
 
 @functools.cache

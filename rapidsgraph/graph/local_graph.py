@@ -29,7 +29,7 @@ from .key_sums import count_by_key, sum_by_key
 from .multi_edges import MULTI_EDGES, DefaultMultiEdges, MultiEdges
 from .vertex_arguments import check_vertices
 from .vertex_names import Labeling
-from .vertex_naming import name_vertices
+from .vertex_naming import kernel_type, name_vertices
 
 logger = logging.getLogger(__name__)
 
@@ -314,7 +314,7 @@ def as_local_graph(
     graph : Graph or frame
     compile_ahead : callable, optional
         Called before a graph is built on a GPU with the type of its weights, or None without
-        weights, to start compiling kernels by `device.compile_ahead`.
+        weights, to start compiling the kernels of an algorithm by `device.compile_ahead`.
     **options
         How to build the graph of a frame; see `build_graph`. By default, it is directed and has
         no weights.
@@ -368,8 +368,10 @@ def build_graph(
     """
     check_policies(directed, multi_edges, self_loops)
     columns = read_columns(edges, source, destination, weight, multi_edges)
-    if compile_ahead is not None and columns.xp is not np:
-        compile_ahead(None if columns.weights is None else columns.weights.dtype)
+    if columns.xp is not np:
+        if compile_ahead is not None:
+            compile_ahead(None if columns.weights is None else columns.weights.dtype)
+        _compile_build(columns, directed=directed)
     if columns.weights is None and unweighted_multi_edges is not None:
         multi_edges = unweighted_multi_edges
     num_rows, xp = len(columns.sources[0]), columns.xp
@@ -408,6 +410,23 @@ def build_graph(
     if not fits:
         check_memory(csr_build_bytes(num_rows, labeling.num_vertices, **options))
     return build_from_ids(coo, labeling, layout=layout, **policies)
+
+
+def _compile_build(columns: EdgeColumns, *, directed: bool) -> None:
+    """Start to compile the kernels of a build on a GPU."""
+    names, weights = columns.sources[0], columns.weights
+    if device.is_array(names):
+        name_type = np.dtype(kernel_type(names.dtype))
+        device.compile_ahead("name vertices", names=name_type)
+        if name_type != np.int32:
+            device.compile_ahead("convert names", names=name_type)
+    if weights is None:
+        device.compile_ahead("sort arcs", "merge arcs")
+    else:
+        device.compile_ahead("sort weighted arcs", "merge arcs", weights=weights.dtype)
+    if not directed:
+        weight_type = np.float64 if weights is None else weights.dtype
+        device.compile_ahead("symmetrize", weights=weight_type)
 
 
 def build_from_ids(

@@ -3,13 +3,16 @@
 import sys
 import threading
 import types
+from concurrent.futures import ThreadPoolExecutor, wait
 
-import numpy as np
 import pytest
 
 from rapidsgraph.device import launcher
 
 KEY = ("pagerank", "iterate", (("value_t", "float"),), True, 0)
+FIRST, SECOND = (
+    ("build", entry, (), False, 0) for entry in ("pack_pairs", "mark_first")
+)  # a group
 
 
 class Device:
@@ -23,53 +26,89 @@ class Device:
         pass
 
 
+class Module:
+    """What a stand-in of the compiler returns: the functions are named by module and entry."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def get_function(self, entry):
+        return self.number, entry
+
+
 @pytest.fixture
 def compiled(monkeypatch):
-    """The entries that were compiled, with the thread of each; the first ones fail on demand."""
-    calls = types.SimpleNamespace(made=[], failures=0)
+    """The modules that were compiled, with the thread of each; the first ones fail on demand."""
+    calls = types.SimpleNamespace(made=[], failures=0, may_begin=threading.Event())
+    calls.may_begin.set()
 
-    def compile_entry(*key):
-        calls.made.append((key, threading.current_thread().name))
+    def compile_module(stem, group, *_):
+        thread = threading.current_thread().name
+        if thread.startswith("rapidsgraph-compiler"):
+            calls.may_begin.wait()
+        calls.made.append((stem, group, thread))
         if len(calls.made) <= calls.failures:
             raise OSError("the disk is full")
-        return key
+        return Module(len(calls.made))
 
     cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(Device=Device))
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr(launcher, "_compile", compile_entry)
-    monkeypatch.setattr(launcher, "_cuda_functions", {})
-    return calls
-
-
-def compile_ahead():
-    launcher.compile_ahead("pagerank", "iterate", cooperative=True, value_t=np.float32)
+    monkeypatch.setattr(launcher, "_compile", compile_module)
+    monkeypatch.setattr(launcher, "_modules", {})
+    with ThreadPoolExecutor(1, thread_name_prefix="rapidsgraph-compiler") as executor:
+        monkeypatch.setattr(launcher, "_compiler", executor)
+        yield calls
+        calls.may_begin.set()
 
 
 def test_a_launch_waits_for_the_thread(compiled):
-    compile_ahead()
-    compile_ahead()
+    compiled.may_begin.clear()
     for _ in range(2):
-        assert launcher._cuda_function(*KEY) == KEY[:-1]
-    [(key, thread)] = compiled.made
-    assert key == KEY[:-1] and thread.startswith("rapidsgraph-compiler")
+        launcher.compile_in_thread(*KEY)
+    while not launcher._modules[launcher._module_key(*KEY)].running():
+        pass
+    threading.Timer(0.01, compiled.may_begin.set).start()
+    for _ in range(2):
+        assert launcher._cuda_function(*KEY) == (1, "iterate")
+    [(_, group, thread)] = compiled.made
+    assert group == ("iterate",) and thread.startswith("rapidsgraph-compiler")
+
+
+def test_a_launch_compiles_what_no_thread_has_begun(compiled):
+    compiled.may_begin.clear()  # the only thread waits
+    launcher.compile_in_thread(*KEY)
+    launcher.compile_in_thread(*FIRST)
+    assert launcher._cuda_function(*FIRST) == (1, "pack_pairs")
+    [(stem, _, thread)] = compiled.made
+    assert stem == "build" and thread == threading.current_thread().name
+
+
+def test_entries_of_a_group_are_compiled_once(compiled):
+    launcher.compile_in_thread(*FIRST)
+    launcher.compile_in_thread(*SECOND)
+    assert launcher._cuda_function(*SECOND) == (1, "mark_first")
+    assert launcher._cuda_function(*FIRST) == (1, "pack_pairs")
+    [(_, group, _)] = compiled.made
+    assert {"pack_pairs", "mark_first"} <= set(group)
 
 
 def test_a_failure_in_the_thread_is_not_kept(compiled):
     compiled.failures = 1
-    compile_ahead()
-    assert launcher._cuda_function(*KEY) == KEY[:-1]
-    assert len(compiled.made) == 2
+    launcher.compile_in_thread(*KEY)
+    wait([launcher._modules[launcher._module_key(*KEY)]])
+    assert launcher._cuda_function(*KEY) == (2, "iterate")
 
 
 def test_an_error_of_the_launch_is_raised_and_not_kept(compiled):
     compiled.failures = 2
-    compile_ahead()
+    launcher.compile_in_thread(*KEY)
+    wait([launcher._modules[launcher._module_key(*KEY)]])
     with pytest.raises(OSError, match="full"):
         launcher._cuda_function(*KEY)
-    assert launcher._cuda_function(*KEY) == KEY[:-1]
+    assert launcher._cuda_function(*KEY) == (3, "iterate")
 
 
 def test_without_a_thread(compiled):
-    assert launcher._cuda_function(*KEY) == KEY[:-1]
-    compile_ahead()
-    assert [thread for _, thread in compiled.made] == [threading.current_thread().name]
+    assert launcher._cuda_function(*KEY) == (1, "iterate")
+    launcher.compile_in_thread(*KEY)
+    assert [thread for *_, thread in compiled.made] == [threading.current_thread().name]
