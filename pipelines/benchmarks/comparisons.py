@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ Job = Callable[[], float]  # returns milliseconds
 def take_turns(
     contenders: Iterable[tuple[Record, Callable[[Record], Job | None]]],
     session: Session,
-    time: str = "run_ms",
+    column: str = "run_ms",
 ) -> list[tuple[Record, list[float]]]:
     """Prepare contenders, time those that are correct in turns, and add their times.
 
@@ -34,19 +35,16 @@ def take_turns(
     jobs = {number: job for number, (_, job) in enumerate(rows) if job}
     times = timing.rounds(jobs, session.effort.rounds, session.effort.budget)
     for number, values in times.items():
-        rows[number][0][time] = timing.summary(values)
+        rows[number][0][column] = timing.summary(values)
     return [(row, times.get(number, [])) for number, (row, _) in enumerate(rows)]
 
 
 def checked(
-    prepare: Callable[[], Callable[[], Any]],
-    check: Callable[[Any], str | None],
-    session: Session,
-    row: Record,
-) -> Job | None:
+    run: Callable[[], Any], check: Callable[[Any], str | None], measure_peak: Callable[..., Any],
+    session: Session, row: Record,
+) -> Job | None:  # fmt: skip
     """Check a result, record the peak memory of its run, and return the job that times it."""
-    run = prepare()
-    peak, (first, answer) = session.measure_peak(partial(session.clock.timed, run))
+    peak, (first, answer) = measure_peak(partial(session.clock.timed, run))
     row |= {"check": check(answer) or "ok", "peak_bytes": peak}
     if row["check"].startswith("wrong"):
         return None
@@ -54,22 +52,15 @@ def checked(
     return lambda: measured.pop() if measured else session.clock.ms(run)
 
 
-def measure(
-    task: Task,
-    case: Workload,
-    session: Session,
-    without: Sequence[str] = (),
-) -> list[Record]:
+def measure(task: Task, case: Workload, session: Session) -> list[Record]:
     """Return a record of each entry of a task: checked, then timed in turns.
 
-    A wrong answer, or a failure, has no time. `without` are implementations to leave out.
+    A wrong answer, or a failure, has no time.
     """
     is_verified = case.rows <= MAX_VERIFIED_ROWS
     reference, facts = task.reference(case) if is_verified else (None, {})
     entries, contenders = [], []
     for entry in entries_of(task, session):
-        if entry.implementation in without:
-            continue
         if reason := entry.skip(case):
             about = f"{case.name}, {task.name}: {entry.library}'s {entry.implementation}"
             session.notes.append(f"{about} is left out, {reason}")
@@ -107,10 +98,13 @@ def prepare_entry(
         return task.compare(entry.convert(answer, case), reference, entry.precision)
 
     run = entry.prepare(case)
-    if task.time != "iteration_ms":
-        return checked(lambda: run, check, session, row)
-    long = checked(lambda: partial(run, MANY), check, session, row)
-    return long and (lambda: (long() - session.clock.ms(partial(run, FEW))) / (MANY - FEW))
+    is_iteration = task.time == "iteration_ms"
+    measure_peak = entry.measure_peak or session.measure_peak
+    job = checked(partial(run, MANY) if is_iteration else run, check, measure_peak, session, row)
+    row |= entry.facts(case.shared(entry.graph))
+    if job and is_iteration:
+        return lambda: (job() - session.clock.ms(partial(run, FEW))) / (MANY - FEW)
+    return job
 
 
 def warm_up(tasks: Iterable[Task], session: Session) -> None:
@@ -132,15 +126,34 @@ def graphs_of(task: Task, options: argparse.Namespace) -> Sequence[str]:
     return names if options.full else [name for name in names if name in SHORT_GRAPHS]
 
 
-def compare_libraries(tasks: Sequence[Task], session: Session) -> Iterator[tuple[str, Measure]]:
-    options, rows = session.options, session.rows
+def compare_libraries(
+    tasks: Sequence[Task], session: Session, budget: float | None = None
+) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurements of tasks on their graphs.
+
+    With a budget in seconds, a task ends when it is used up, or at the first graph without a time.
+    """
+    options, rows, left = session.options, session.rows, list(tasks)
     session.start["tasks"] = ",".join(task.name for task in tasks)
-    session.notes += missing_libraries(session.on_gpu, options.libraries)
+    if not all(task.entries for task in tasks):
+        session.notes += missing_libraries(session.on_gpu, options.libraries)
     warm_up(tasks, session)
     session.measure_copy_rate()
-    names = dict.fromkeys(name for task in tasks for name in graphs_of(task, options))
-    for workload in session.graphs(names):
-        rows.append({"table": "graph"} | workload.facts())
-        for task in (task for task in tasks if workload.name in graphs_of(task, options)):
+    start = time.perf_counter()
+    for workload in session.graphs(
+        dict.fromkeys(name for task in tasks for name in graphs_of(task, options))
+    ):
+        yield workload.name, lambda: [{"table": "graph"} | workload.facts()]  # noqa: B023
+        for task in [task for task in left if workload.name in graphs_of(task, options)]:
+            num_rows = len(rows)
             for case in task.cases(workload, options.data):
                 yield f"{workload.name}, {task.name}", partial(measure, task, case, session)
+            if budget is None:
+                continue
+            if time.perf_counter() - start > budget:
+                session.notes.append(f"{task.name} ends at {workload.name}: the budget is used up")
+                left.remove(task)
+            elif not any("ratio" in row for row in rows[num_rows:]):  # such as memory
+                left.remove(task)
+        if not left:
+            break

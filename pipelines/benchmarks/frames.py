@@ -1,20 +1,21 @@
 """Time the frame form of each algorithm beside its kernel form, and the peak memory of both.
 
-Engines are pandas, Dask on two processes, and where GPUs are, cuDF and dask-cuDF on two of them;
-PageRank and BFS also run as the same joins in DuckDB and Polars. A call takes an edge frame, so
-that a time includes the build of the graph. Each runs in a process of its own, kernels after a
-first call. Peak memory is that of the process above its memory before, of all workers together, or
-of the GPU. `--only limited` shows what the frame form is for: components of a tree whose vertex
-arrays do not fit into the memory of two Dask workers, which spill the partitions of its tables.
+Engines are pandas, Dask on two processes, and where GPUs are, cuDF and, on two of them, dask-cuDF
+instead of Dask; PageRank and BFS also run as the same joins in DuckDB and Polars. A call takes an
+edge frame, so that a time includes the build of the graph; `ratio` is to the kernels on the same
+frame. Peak memory is that of the process, of all workers together, or of the GPU.
+
+`--only limited` shows what the frame form is for: components of a tree whose vertex arrays do not
+fit into the memory of two Dask workers, which spill the partitions of its tables.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import importlib.util
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,40 +23,46 @@ import numpy as np
 import pandas
 
 import rapidsgraph as rg
-from pipelines.benchmarks import harness, memory, timing
-from pipelines.benchmarks.answers import compare_frames, to_pandas
-from pipelines.benchmarks.graphs import load, with_weights
-from pipelines.benchmarks.harness import Measure, Session, Suite
+from pipelines.benchmarks import comparisons, memory
+from pipelines.benchmarks.adapters import Entry, import_adapter
+from pipelines.benchmarks.adapters.rapidsgraph import CALLS
+from pipelines.benchmarks.answers import compare_values
+from pipelines.benchmarks.graphs import Workload
+from pipelines.benchmarks.harness import Effort, Measure, Session, Suite
 from pipelines.benchmarks.records import Record
-from pipelines.benchmarks.tasks import CALLS, call
+from pipelines.benchmarks.tasks import TASKS, Task, pagerank_reference, verified
 from rapidsgraph import device
 
-GRAPH = "rmat15-8"
+GRAPH, ITERATIONS = "rmat15-8", 10
 WORKERS = 2  # of Dask
-MAX_REPEATS, BUDGET = 3, 5.0  # runs of a call, and seconds for them
-ENGINES = ("pandas", "dask", "cudf", "dask_cudf", "duckdb", "polars")  # names of modules
-QUERY_ENGINES, QUERIES = ("duckdb", "polars"), ("pagerank", "bfs")
+QUERIES = ("pagerank", "bfs")  # of DuckDB and Polars
 TREE_VERTICES, TREE_PARTITIONS, WORKER_MEMORY = 4_000_000, 32, "400MB"
+FRAME_TASKS = TASKS | {
+    "pagerank": replace(TASKS["pagerank"], reference=pagerank_reference(ITERATIONS), time="run_ms"),
+    "clustering_coefficient": replace(TASKS["clustering_coefficient"], is_undirected=False),
+    "similarity": Task("similarity", "frames", verified("similarity", "", lambda case: np.inf),
+                       compare_values, (), (), is_undirected=True),
+}  # fmt: skip
 
 
-@contextlib.contextmanager
-def open_engine(engine: str) -> Iterator[tuple[Callable, Callable, Any]]:
-    """Yield a converter of pandas frames, a function that measures memory, and an array module."""
+def engines_of(session: Session) -> list[str]:
+    """Return the libraries of frames that run here."""
+    has_cudf = session.on_gpu and not device.frame_library_problem()
+    num_gpus = session.xp.cuda.runtime.getDeviceCount() if has_cudf else 0
+    dask = "dask_cudf" if num_gpus >= WORKERS else "dask"
+    return ["pandas", *(["cudf"] * has_cudf), *([dask] * bool(importlib.util.find_spec(dask)))]
+
+
+def make_frame(case: Workload, engine: str) -> Any:
+    """Return the rows of a graph as a frame of an engine."""
+    if engine == "pandas":
+        return case.host_frame
     if engine == "cudf":
-        cudf, (allocator, _) = importlib.import_module("cudf"), memory.use_rmm_pool()
-        clock = timing.Clock(device.import_cupy())
-        yield cudf.from_pandas, lambda run: memory.measure_peak(run, clock, allocator)[0], clock.xp
-    elif "dask" not in engine:
-        yield lambda frame: frame, lambda run: memory.measure_peak(run)[0], np
-    else:
-        from dask import dataframe
+        return case.frame
+    from dask import dataframe
 
-        def distribute(frame: pandas.DataFrame) -> Any:
-            frame = dataframe.from_pandas(frame, npartitions=2 * WORKERS)
-            return complete(frame.to_backend("cudf") if engine == "dask_cudf" else frame)
-
-        with rg.cluster("gpu" if engine == "dask_cudf" else "cpu", workers=WORKERS) as client:
-            yield distribute, partial(measure_workers, client), np
+    frame = dataframe.from_pandas(case.host_frame, npartitions=2 * WORKERS)
+    return complete(frame.to_backend("cudf") if engine == "dask_cudf" else frame)
 
 
 def complete(frame: Any) -> Any:
@@ -67,52 +74,26 @@ def complete(frame: Any) -> Any:
     return frame
 
 
-def measure_workers(client: Any, run: Callable[[], Any]) -> int:
-    """Return the sum of the peaks of all workers above their memory before."""
+def measure_workers(client: Any, run: Callable[[], Any]) -> tuple[int, Any]:
+    """Return (sum of the peaks of all workers above their memory before, result of a function)."""
     baselines = client.run(memory.reset_peak)
-    run()
+    result = run()
     peaks = client.run(memory.resident_bytes, "VmHWM")
-    return sum(peaks[worker] - baselines[worker] for worker in peaks)
+    return sum(peaks[worker] - baselines[worker] for worker in peaks), result
 
 
-def measure(task: str, engine: str, form: str, name: str) -> tuple[Record, pandas.DataFrame]:
-    """Return the times and the peak memory of a form of a task on a graph, and its result."""
-    if engine in QUERY_ENGINES:
-        module = importlib.import_module(f"pipelines.benchmarks.adapters.{engine}")
-        run_task = getattr(module, task)
-    else:
-        run_task = partial(call, task, method="frames" if form == "frames" else "auto")
-    with open_engine(engine) as (convert, peak_of, xp):
-        clock, workload = timing.Clock(xp), with_weights(load(name))
-        local = workload.frame.astype({"source": "int64", "destination": "int64"})
-        start = int(local["source"][0])
-        edges = convert(local[["source", "destination"]] if task == "pagerank" else local)
-
-        def run() -> Any:
-            return complete(run_task(edges, start))
-
-        result = to_pandas(run())  # compiles kernels, and fills pools
-        peak = peak_of(run)
-        times = clock.repeated(run, MAX_REPEATS, BUDGET)
-        return {f"{form}_ms": timing.summary(times), f"{form}_bytes": peak}, result
-
-
-def measure_task(task: str, engines: Sequence[str], name: str) -> Iterator[Record]:
-    """Yield the record of both forms of a task on each engine; the kernels of pandas are right."""
-    _, expected = memory.call_in_process(measure, task, "pandas", "kernels", name)
-    for engine in engines:
-        row: Record = {"table": "frames", "algorithm": task, "engine": engine, "check": "ok"}
-        for form in ["frames"] if engine in QUERY_ENGINES else ["kernels", "frames"]:
-            arguments = measure, task, engine, form, name
-            answer = harness.try_call(row, partial(memory.call_in_process, *arguments))
-            if answer and (problem := compare_frames(answer[1], expected)):
-                row["check"] = problem
-            elif answer:
-                row |= answer[0]
-        if "kernels_ms" in row and "frames_ms" in row:
-            ratio = row["frames_ms"]["median"] / row["kernels_ms"]["median"]
-            row["frames_by_kernels"] = float(f"{ratio:.3g}")
-        yield row
+def make_entries(name: str, engine: str, measure_peak: Callable[..., Any]) -> Iterator[Entry]:
+    """Yield both forms of a task on an engine."""
+    call = CALLS[name]
+    options = {"max_iterations": ITERATIONS} if name == "pagerank" else {}
+    for form, method in (("kernels", "auto"), ("frames", "frames")):
+        yield Entry(
+            "rapidsgraph", name, form,
+            lambda arguments, case, m=method: complete(call(*arguments, method=m, **options)),
+            lambda case: (make_frame(case, engine), *call.starts(case)),
+            lambda answer, case: call.values(answer, case.xp),
+            columns={"engine": engine}, measure_peak=measure_peak,
+        )  # fmt: skip
 
 
 def make_tree(start: int, stop: int) -> pandas.DataFrame:
@@ -141,23 +122,36 @@ def measure_limited(method: str, vertices: int) -> Iterator[Record]:
     }  # fmt: skip
 
 
+def compare(names: list[str], session: Session) -> Iterator[tuple[str, Measure]]:
+    """Yield the measurements of tasks by all engines."""
+    engines, tasks = engines_of(session), []
+    queries, problems = zip(*map(import_adapter, ("DuckDB", "Polars")), strict=True)
+    session.notes += filter(None, problems)
+    measures: dict[str, Any] = {"pandas": memory.measure_peak, "cudf": session.measure_peak}
+    with contextlib.ExitStack() as stack:
+        if "dask" in engines[-1]:
+            where = "gpu" if engines[-1] == "dask_cudf" else "cpu"
+            client = stack.enter_context(rg.cluster(where, workers=WORKERS))
+            measures[engines[-1]] = partial(measure_workers, client)
+        for name in names:
+            entries = [entry for module in queries if module for entry in module.library.entries
+                       if entry.task == name]  # fmt: skip
+            for engine in engines:  # a call on Dask takes a second, however small the graph is
+                if not (session.options.quick and "dask" in engine and name not in QUERIES):
+                    entries += make_entries(name, engine, measures[engine])
+            tasks.append(replace(FRAME_TASKS[name], entries=entries, is_without_isolated=True))
+        yield from comparisons.compare_libraries(tasks, session)
+
+
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    options = session.options
-    [name] = options.graphs or ["rmat8-8" if options.quick else GRAPH]
-    session.start["graph"] = name
-    engines = [engine for engine in ENGINES if importlib.util.find_spec(engine)
-               and (options.on_gpu or "cudf" not in engine)]  # fmt: skip
-    session.notes += [f"{engine} does not run here" for engine in ENGINES if engine not in engines]
-    for task in session.tasks(CALLS, "limited"):
-        if task == "limited":
-            vertices = TREE_VERTICES // (1000 if options.quick else 1)
-            for method in ("auto", "frames"):  # the first is expected to exceed the limit
-                yield f"{task}, {method}", partial(measure_limited, method, vertices)
-        else:
-            with_task = [
-                engine for engine in engines if task in QUERIES or engine not in QUERY_ENGINES
-            ]
-            yield task, partial(measure_task, task, with_task, name)
+    options, names = session.options, session.tasks(CALLS, "limited")
+    options.graphs = options.graphs or ["rmat8-8" if options.quick else GRAPH]
+    if compared := [name for name in names if name != "limited"]:
+        yield from compare(compared, session)
+    if "limited" in names:
+        vertices = TREE_VERTICES // (1000 if options.quick else 1)
+        for method in ("auto", "frames"):  # the first is expected to exceed the limit
+            yield f"limited, {method}", partial(measure_limited, method, vertices)
 
 
-SUITE = Suite("frames", measurements, in_processes=True)
+SUITE = Suite("frames", measurements, effort=Effort(3, budget=5.0))

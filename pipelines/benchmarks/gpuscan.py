@@ -11,14 +11,18 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from pipelines.benchmarks import comparisons, timing
-from pipelines.benchmarks.answers import to_host
+from pipelines.benchmarks import comparisons
+from pipelines.benchmarks.adapters import Library, find_entries
+from pipelines.benchmarks.adapters.rapidsgraph import CALLS, forget_counts
+from pipelines.benchmarks.answers import clusters_and_cores, to_host
 from pipelines.benchmarks.graphs import Workload
 from pipelines.benchmarks.harness import Effort, Measure, Session, Suite
-from pipelines.benchmarks.records import Record, claim_row, claim_rows
+from pipelines.benchmarks.records import Record, claim_rows
 from pipelines.benchmarks.tasks import TASKS
 
 REAL = ("ca-CondMat", "ca-GrQc", "email-Enron", "loc-brightkite", "loc-gowalla", "roadNet-CA")
@@ -27,56 +31,50 @@ GRAPHS = (  # 2^10 to 2^19 vertices of degree 6; degrees 10 to 100 of 2^15 verti
     *(f"ssca{scale}-7" for scale in range(10, 20)),
     *(f"rmat15u-{degree // 2}" for degree in range(10, 101, 10)),
     *(f"ssca15-{3 * degree // 2 - 2}" for degree in range(10, 101, 10)),
+    *REAL,
 )
-QUICK_GRAPHS = ("rmat10u-3", "ca-GrQc")
 BOTH, CLUSTERING = "similarity and clustering", "clustering alone"
+TRANSFERS = "auto, with transfers"
 TABLES = (  # table, what is timed, on real graphs or not, how many times as long serial SCAN takes
     (1, BOTH, False, "10.6 to 254"), (2, CLUSTERING, False, "1.9 to 64.6"),
     (3, BOTH, True, "10.5 to 512"), (4, CLUSTERING, True, "3.91 to 380"),
 )  # fmt: skip
 
 
-def measure_transfers(case: Workload, session: Session) -> Iterator[Record]:
-    """Yield the times of copies of a graph to the GPU and of a result from it."""
-    xp, columns = session.xp, [to_host(values) for values in (case.source, case.destination)]
-    results = [xp.ones(case.vertices, dtype) for dtype in ("int32", "int8")]
-    upload = session.clock.repeated(lambda: [xp.asarray(values) for values in columns], 5, 1)
-    download = session.clock.repeated(lambda: [to_host(values) for values in results], 5, 1)
-    yield {"table": "transfers", "graph": case.name, "upload_ms": timing.summary(upload),
-           "download_ms": timing.summary(download)}  # fmt: skip
+def is_meant(row: Record, gives: str, is_real: bool) -> bool:
+    return row.get("gives") == gives and (row["graph"] in REAL) == is_real
 
 
-def claims(rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield for each table and method whether serial SCAN is slower on every graph."""
-    for number, gives, is_real, paper in TABLES:
-        chosen = [row for row in rows if row.get("gives") == gives
-                  and (row["graph"] in REAL) == is_real]  # fmt: skip
-        for method in ("auto", "gpuscan"):
-            text = f"serial SCAN takes {paper} times as long ({method})"
-            yield from claim_rows(
-                f"GPUSCAN, table {number}", [(text, "algorithm 1", method)], chosen
-            )
-    ms = {(row["graph"], row["implementation"]): row["run_ms"]["median"]
-          for row in rows if row.get("gives") == BOTH and "run_ms" in row}  # fmt: skip
-    ratios = []
-    for row in (row for row in rows if row["table"] == "transfers"):
-        serial, ours = (ms.get((row["graph"], name)) for name in ("algorithm 1", "auto"))
-        if serial and ours:
-            copies = row["upload_ms"]["median"] + row["download_ms"]["median"]
-            ratios.append(serial / (ours + copies))
-    if ratios:
-        text = "it is faster than serial SCAN even with transfers"
-        yield claim_row("GPUSCAN, table 5", text, ratios)
+CLAIMS = [
+    (f"GPUSCAN, table {number}: serial SCAN takes {paper} times as long ({method})", "algorithm 1",
+     method, partial(is_meant, gives=gives, is_real=is_real))
+    for number, gives, is_real, paper in TABLES for method in ("auto", "gpuscan")
+] + [("GPUSCAN, table 5: it is faster than serial SCAN even with transfers", "algorithm 1",
+      TRANSFERS, partial(is_meant, gives=BOTH, is_real=True))]  # fmt: skip
+
+
+def run_with_transfers(inputs: tuple[Any, list[Any]], case: Workload) -> tuple[Any, Any]:
+    """Copy a graph to the GPU, call SCAN, and copy the result to the host."""
+    graph, columns = inputs
+    _ = [case.xp.asarray(values) for values in columns]
+    forget_counts(graph)
+    return clusters_and_cores(CALLS["scan"](graph))
+
+
+def on_host(case: Workload) -> tuple[Any, list[Any]]:
+    return case.graph, [to_host(values) for values in (case.source, case.destination)]
+
+
+library = Library("rapidsgraph")
+library.add("scan", TRANSFERS, run_with_transfers, on_host, gives=BOTH)
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    options = session.options
-    options.graphs = options.graphs or (QUICK_GRAPHS if options.quick else (*GRAPHS, *REAL))
-    yield from comparisons.compare_libraries([TASKS["scan"]], session)
-    if session.on_gpu:
-        for workload in session.graphs(name for name in options.graphs if name in REAL):
-            yield f"{workload.name}, transfers", partial(measure_transfers, workload, session)
+    entries = find_entries("scan", session.on_gpu, ["rapidsgraph", "serial"])
+    entries += library.entries if session.on_gpu else []
+    task = replace(TASKS["scan"], entries=entries, cpu=GRAPHS, gpu=GRAPHS)
+    return comparisons.compare_libraries([task], session)
 
 
-SUITE = Suite("gpuscan", measurements, claims, Effort(rounds=3, budget=0.5),
-              options={"libraries": ["rapidsgraph", "serial"]})  # fmt: skip
+SUITE = Suite("gpuscan", measurements, partial(claim_rows, CLAIMS), Effort(rounds=3, budget=0.5),
+              options={"full": True})  # fmt: skip

@@ -70,18 +70,26 @@ class Workload:
     def rows(self) -> int:
         return self.source.size
 
+    @property
+    def columns(self) -> dict[str, Array]:
+        columns = {"source": self.source, "destination": self.destination}
+        return columns if self.weight is None else columns | {"weight": self.weight}
+
+    @cached_property
+    def host_frame(self) -> pandas.DataFrame:
+        columns = {name: device.to_host(values) for name, values in self.columns.items()}
+        return pandas.DataFrame(columns, copy=False)
+
     @cached_property
     def frame(self) -> Frame:
         """The rows as pandas or cuDF, or as arrays on a GPU without cuDF."""
-        columns = {"source": self.source, "destination": self.destination}
-        columns |= {} if self.weight is None else {"weight": self.weight}
         if self.xp is np:
-            return pandas.DataFrame(columns, copy=False)
+            return self.host_frame
         if device.frame_library_problem():
-            return columns
+            return self.columns
         import cudf
 
-        return cudf.DataFrame(columns)
+        return cudf.DataFrame(self.columns)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -102,13 +110,10 @@ class Workload:
     def write(self, folder: Path) -> list[Path]:
         """Write the rows as `NUM_FILES` Parquet files to a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        frame = self.frame
-        if isinstance(frame, dict):  # on a GPU without cuDF
-            frame = pandas.DataFrame({name: device.to_host(frame[name]) for name in frame})
         paths = [folder / f"part.{number:03}.parquet" for number in range(NUM_FILES)]
         bounds = np.linspace(0, self.rows, NUM_FILES + 1).astype(int)
         for path, (start, stop) in zip(paths, itertools.pairwise(bounds), strict=True):
-            frame.iloc[start:stop].to_parquet(path, index=False)
+            self.host_frame.iloc[start:stop].to_parquet(path, index=False)
         return paths
 
     def shared(self, build: Callable[[Workload], Any]) -> Any:
@@ -255,13 +260,18 @@ def find_file(name: str, folder: Path | None) -> Path:
 
 
 def read(name: str, xp: Any, path: Path) -> Workload:
-    """Read the rows of a file, and close gaps between the ids."""
+    """Read the rows of a file."""
     frame = rg.read_edges(path, weight=None, device="cpu")
     ends = [xp.asarray(frame[column].to_numpy()) for column in ("source", "destination")]
+    return without_isolated(Workload(name, path.name, xp, 0, *ends, name not in UNDIRECTED))
+
+
+def without_isolated(workload: Workload) -> Workload:
+    """Return the same rows with ids from 0 on, none of which is missing."""
+    xp, ends = workload.xp, (workload.source, workload.destination)
     ids, index = xp.unique(xp.concatenate(ends), return_inverse=True)
     source, destination = xp.split(index.astype(np.int32), 2)
-    is_directed = name not in UNDIRECTED
-    return Workload(name, path.name, xp, int(ids.size), source, destination, directed=is_directed)
+    return replace(workload, vertices=int(ids.size), source=source, destination=destination)
 
 
 def with_weights(workload: Workload, folder: Path | None = None) -> Workload:

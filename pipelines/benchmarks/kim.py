@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,18 +20,17 @@ from typing import Any
 import numba
 import numpy as np
 
-import rapidsgraph as rg
 from pipelines.benchmarks import comparisons
-from pipelines.benchmarks.adapters import DAMPING, Library
+from pipelines.benchmarks.adapters import Library
+from pipelines.benchmarks.adapters.rapidsgraph import CALLS
 from pipelines.benchmarks.answers import compare_pagerank, to_host
 from pipelines.benchmarks.graphs import Workload
 from pipelines.benchmarks.harness import Effort, Measure, Session, Suite
-from pipelines.benchmarks.records import Record, claim_rows
-from pipelines.benchmarks.tasks import Task, pagerank_after
+from pipelines.benchmarks.records import claim_rows
+from pipelines.benchmarks.tasks import Task, pagerank_reference
 from rapidsgraph.graph.csr import row_indices
 
 ITERATIONS, LAUNCH = 10, (1000, 1000)  # Kim's blocks and threads, for edge and node
-MAX_DISTANCE = 1e-5  # in total from formula (1), in single precision
 REAL = ("roadNet-CA", "cit-Patents", "NY", "cit-HepPh")
 CPU_GRAPHS, GPU_GRAPHS = (
     (*(f"uniform{scale}-{factor}" for scale in scales for factor in (1, 5, 10)), *REAL)
@@ -40,16 +39,16 @@ CPU_GRAPHS, GPU_GRAPHS = (
 GPU, ONE, ALL = "GPU", "1 thread", "all threads"
 SYSTEMS = (("edge", GPU), ("node", GPU), ("auto", GPU), ("edge", ONE), ("node", ONE), ("node", ALL),
            ("auto", ALL))  # fmt: skip
-CLAIMS = (  # claim, its graphs, slower system, faster one; Kim prints only the largest ratios
-    ("node is faster than edge on the GPU, up to 2.82 times", "", "edge, GPU", "node, GPU"),
-    ("node is faster than edge on one thread", "", "edge, 1 thread", "node, 1 thread"),
-    ("node on the GPU is faster than all threads, up to 1.96 times", "", "node, all threads",
+CLAIMS = (  # claim, slower system, faster one, its graphs; Kim prints only the largest ratios
+    ("Kim: node is faster than edge on the GPU, up to 2.82 times", "edge, GPU", "node, GPU"),
+    ("Kim: node is faster than edge on one thread", "edge, 1 thread", "node, 1 thread"),
+    ("Kim: node on the GPU is faster than all threads, up to 1.96 times", "node, all threads",
      "node, GPU"),
-    ("all threads are faster than one", "", "node, 1 thread", "node, all threads"),
-    ("all threads are faster than edge on the GPU on random graphs", "uniform", "edge, GPU",
-     "node, all threads"),
-    ("edge on the GPU is faster than all threads on real graphs", "real", "node, all threads",
-     "edge, GPU"),
+    ("Kim: all threads are faster than one", "node, 1 thread", "node, all threads"),
+    ("Kim: all threads are faster than edge on the GPU on random graphs", "edge, GPU",
+     "node, all threads", lambda row: row["graph"] not in REAL),
+    ("Kim: edge on the GPU is faster than all threads on real graphs", "node, all threads",
+     "edge, GPU", lambda row: row["graph"] in REAL),
 )  # fmt: skip
 
 
@@ -62,9 +61,8 @@ def run_pagerank(
     numba.set_num_threads(1 if place == ONE else previous)
     try:
         _ = [case.xp.asarray(values) for values in arrays]
-        result = rg.pagerank(
-            graph, damping=DAMPING, tolerance=0, max_iterations=ITERATIONS, dangling="drop",
-            method=method, precision="single", progress=False,
+        result = CALLS["pagerank"](
+            graph, max_iterations=ITERATIONS, dangling="drop", method=method, precision="single",
             launch=LAUNCH if place == GPU and method != "auto" else None,
         )  # fmt: skip
         return to_host(result["pagerank"])
@@ -85,35 +83,17 @@ def on_device(case: Workload, method: str) -> tuple[Any, list[np.ndarray]]:
     return case.graph, [to_host(values) for values in (*ends, degrees)]
 
 
-def make_task(on_gpu: bool) -> Task:
-    """Return the task of all systems; without transfers, a GPU's are "resident"."""
+def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     library = Library("rapidsgraph")
-    for method, place in (system for system in SYSTEMS if on_gpu or system[1] != GPU):
+    for method, place in (system for system in SYSTEMS if session.on_gpu or system[1] != GPU):
         run = partial(run_pagerank, method=method, place=place)
         graph = partial(on_device, method=method) if place == GPU else on_host
         library.add("kim", f"{method}, {place}", run, graph, precision="single")
-        if place == GPU:
-            library.add("kim", f"{method}, {place}, resident", run,
-                        lambda case: (case.graph, []), precision="single")  # fmt: skip
-    return Task(
-        "kim", "kim",
-        lambda case: (to_host(pagerank_after(case, ITERATIONS, dangling=False)), {}),
-        lambda answer, reference, _: compare_pagerank(answer, reference, MAX_DISTANCE),
-        CPU_GRAPHS, GPU_GRAPHS, entries=library.entries,
-    )  # fmt: skip
+    reference = pagerank_reference(ITERATIONS, dangling=False)
+    task = Task("kim", "kim", reference, compare_pagerank, CPU_GRAPHS, GPU_GRAPHS,
+                entries=library.entries)  # fmt: skip
+    return comparisons.compare_libraries([task], session)
 
 
-def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    return comparisons.compare_libraries([make_task(session.on_gpu)], session)
-
-
-def claims(rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield the record of each claim that the rows can judge."""
-    for text, kind, slow, fast in CLAIMS:
-        of_kind = [row for row in rows if "run_ms" in row and (
-            not kind or row["graph"].startswith("uniform") == (kind == "uniform"))]  # fmt: skip
-        yield from claim_rows("Kim", [(text, slow, fast)], of_kind)
-
-
-OPTIONS = {"full": True, "libraries": ["rapidsgraph"]}
-SUITE = Suite("kim", measurements, claims, Effort(rounds=3, budget=1.0), options=OPTIONS)
+SUITE = Suite("kim", measurements, partial(claim_rows, CLAIMS), Effort(rounds=3, budget=1.0),
+              options={"full": True})  # fmt: skip

@@ -1,9 +1,9 @@
 """Layered edge lists: builds, streamed from a store, and larger than memory; WolfPath's claims.
 
-The suite `traversal` has lists in memory beside peers. Here are builds from a Graph and
-from a file, on a GPU BFS with a flag per layer (wolfpath.py), stores streamed within a limit of the
-vertices and a tenth of the list, and, if named, `large`: a file that exceeds the memory limit 20
-times, on a CPU in processes that may allocate 1 GiB.
+`build` times builds from a Graph and from a file, `streamed` stores within a limit of the vertices
+and a tenth of the list, beside lists in memory, and `flag` on a GPU BFS with a flag per layer
+(wolfpath.py). `large`, if it is named, has a file that exceeds the memory limit 20 times, on a CPU
+in processes that may allocate 1 GiB.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ import numpy as np
 
 import rapidsgraph as rg
 from pipelines.benchmarks import comparisons, harness, memory, timing, wolfpath
-from pipelines.benchmarks.answers import compare_frames, to_pandas
-from pipelines.benchmarks.graphs import SEED, Workload, load, with_weights
+from pipelines.benchmarks.adapters import Library
+from pipelines.benchmarks.adapters.rapidsgraph import CALLS
+from pipelines.benchmarks.graphs import Workload, load, with_weights
 from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
-from pipelines.benchmarks.tasks import call
+from pipelines.benchmarks.tasks import TASKS, Task, pagerank_reference
+from pipelines.benchmarks.wolfpath import NO_OVERLAP, STREAMED
 from rapidsgraph import device
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import storage_of
@@ -37,12 +39,13 @@ from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import PARTITION_BYTES
 
 GRAPHS = {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400"), "quick": ("rmat8", "grid16")}
-STREAMED = GRAPHS | {"gpu": ("uniform21-128", "rmat24")}
+STREAMED_GRAPHS = ("uniform21-128", "rmat24")  # on a GPU
 LARGE = {"cpu": "rmat22-128", "gpu": "uniform20-1024", "quick": "uniform9-64"}
 # Streams with one host thread and one device buffer, so that copies overlap nothing.
-NO_OVERLAP = mock.patch.multiple(streaming, MAX_COPY_THREADS=1, NUM_DEVICE_BUFFERS=1)
+ONE_BUFFER = mock.patch.multiple(streaming, MAX_COPY_THREADS=1, NUM_DEVICE_BUFFERS=1)
 LIMIT_RATIO, LARGE_RATIO, MIN_PARTITIONS = 10, 20, 32
 PROCESS_BYTES, ARRAY_BYTES = 2**30, 600_000_000  # limits of `large`; code takes the rest
+OPTIONS: dict[str, dict[str, Any]] = {"bfs": {}, "sssp": {}, "pagerank": {"max_iterations": 10}}
 
 
 def build_in_partitions(graph: Any, root: int) -> rg.LayeredEdgeList:
@@ -69,16 +72,10 @@ def memory_limit(layered: rg.LayeredEdgeList, algorithm: str, ratio: int = LIMIT
     return vertex_bytes + max(layered.nbytes // ratio, 3 * storage_of(layered).largest_partition)
 
 
-def variants(workload: Workload) -> Iterator[tuple[Workload, tuple[str, ...]]]:
-    """Yield the graph without and with weights, and the algorithms on each."""
-    yield workload, ("bfs", "pagerank")
-    yield with_weights(workload), ("sssp",)
-
-
 def measure_builds(workload: Workload, session: Session, folder: Path) -> Iterator[Record]:
     """Yield records of builds from a Graph and from a file, of save and open, and of space."""
     where = "cpu" if session.xp is np else "gpu"
-    for case, _ in variants(workload):
+    for case in (workload, with_weights(workload)):
         root, path = workload.start, folder / "rows"
         layered = rg.LayeredEdgeList.build(case.graph, root)
         case.write(path)
@@ -97,9 +94,9 @@ def measure_builds(workload: Workload, session: Session, folder: Path) -> Iterat
             steps["whole_ms"] = build_whole
         row: Record = {"table": "layered build", "graph": case.name, "edges": layered.num_edges}
         row |= {"weighted": case.weight is not None, "layers": layered.depth + 1}
-        for name, step in steps.items():
-            times = session.clock.repeated(step, 3, session.effort.budget / 8)
-            row[name] = timing.summary(times)
+        jobs = {name: partial(session.clock.ms, step) for name, step in steps.items()}
+        times = timing.rounds(jobs, 3, session.effort.budget / 8)
+        row |= {name: timing.summary(values) for name, values in times.items()}
         if "whole_ms" in row:
             cost = row["whole_ms"]["median"] * 1e6 / layered.num_edges
             row["ns_per_edge"] = float(f"{cost:.4g}")
@@ -110,43 +107,52 @@ def measure_builds(workload: Workload, session: Session, folder: Path) -> Iterat
         yield row | {"check": "ok"}
 
 
-def measure_streamed(workload: Workload, session: Session, folder: Path) -> Iterator[Record]:
-    """Yield records of a list in memory and of its store within a limit."""
-    for case, algorithms in variants(workload):
-        layered = build_in_partitions(case.graph, workload.start)
-        layered.save(folder / "store")
-        for algorithm in algorithms:
-            expected = call(algorithm, case.graph, workload.start)
-            for how in ("in memory", "streamed", *([wolfpath.NO_OVERLAP] * session.on_gpu)):
-                row: Record = {"table": "streamed", "graph": case.name, "algorithm": algorithm}
-                row |= {"how": how, "edges": layered.num_edges, "layers": layered.depth + 1}
-                row["list_bytes"], target = layered.nbytes, layered
-                if how != "in memory":
-                    target = open_store(folder / "store", session.xp)
-                    row["limit_bytes"] = memory_limit(target, algorithm)
-                with NO_OVERLAP if how == wolfpath.NO_OVERLAP else contextlib.nullcontext():
-                    harness.try_call(row, partial(run_list, row, target, expected, session))
-                yield row
+def run_list(
+    layered: rg.LayeredEdgeList, case: Workload, algorithm: str, implementation: str
+) -> Any:
+    """Run an algorithm on a list, within a limit unless it is in memory."""
+    limit = memory_limit(layered, algorithm) if implementation != "in memory" else None
+    with ONE_BUFFER if implementation == NO_OVERLAP else contextlib.nullcontext():
+        return CALLS[algorithm](layered, memory_limit=limit, **OPTIONS[algorithm])
 
 
-def run_list(row: Record, layered: rg.LayeredEdgeList, expected: Any, session: Session) -> None:
-    """Check and time the algorithm of a row on a list, within its limit if it has one."""
-    limit = row.get("limit_bytes")
-    run = partial(call, row["algorithm"], layered, memory_limit=limit)
-    check = partial(compare_frames, expected=expected)
-    if job := comparisons.checked(lambda: run, check, session, row):
-        row["run_ms"] = timing.summary([job() for _ in range(session.effort.rounds)])
-        row |= rates(row, layered) if limit is not None else {}
-
-
-def rates(row: Record, layered: rg.LayeredEdgeList) -> Record:
-    """Return the passes and bytes of the last run, and the rates that follow from its time."""
-    run, seconds = layered.last_run, row["run_ms"]["median"] / 1e3
-    facts = {"passes": run.passes, "bytes": run.nbytes}
-    facts["gb_per_s"] = float(f"{run.nbytes / seconds / 1e9:.4g}")
-    if row["algorithm"] == "bfs":
-        facts["edges_per_us"] = float(f"{row['edges'] / seconds / 1e6:.4g}")
+def list_facts(layered: rg.LayeredEdgeList, algorithm: str, is_limited: bool) -> Record:
+    """Return the size of a list, and with a limit, this and what the last run has read."""
+    facts = {"algorithm": algorithm, "edges": layered.num_edges, "layers": layered.depth + 1,
+             "list_bytes": layered.nbytes}  # fmt: skip
+    if is_limited:
+        facts |= {"limit_bytes": memory_limit(layered, algorithm)} | read_facts(layered)
     return facts
+
+
+def read_facts(layered: rg.LayeredEdgeList) -> Record:
+    return {"passes": layered.last_run.passes, "bytes": layered.last_run.nbytes}
+
+
+def streamed_task(algorithm: str, folder: Path, on_gpu: bool) -> Task:
+    """Return the task that runs an algorithm on lists in memory and in stores in a folder."""
+    call, library, task = CALLS[algorithm], Library("rapidsgraph"), TASKS[algorithm]
+
+    def in_memory(case: Workload) -> rg.LayeredEdgeList:
+        return build_in_partitions(case.graph, case.start)
+
+    def in_store(case: Workload) -> rg.LayeredEdgeList:
+        case.shared(in_memory).save(folder / algorithm)
+        return open_store(folder / algorithm, case.xp)
+
+    for name in ("in memory", STREAMED, *([NO_OVERLAP] * on_gpu)):
+        library.add(
+            f"streamed {algorithm}", name,
+            partial(run_list, algorithm=algorithm, implementation=name),
+            in_memory if name == "in memory" else in_store,
+            lambda answer, case: call.values(answer, case.xp),
+            facts=partial(list_facts, algorithm=algorithm, is_limited=name != "in memory"),
+        )  # fmt: skip
+    reference = pagerank_reference(10) if algorithm == "pagerank" else task.reference
+    return replace(
+        task, name=f"streamed {algorithm}", time="run_ms", reference=reference,
+        entries=library.entries, cpu=GRAPHS["cpu"], gpu=STREAMED_GRAPHS,
+    )  # fmt: skip
 
 
 # Larger than memory
@@ -162,18 +168,19 @@ def build_store(path: Path, root: int, store: Path) -> Record:
     return {"run_ms": timing.summary([elapsed])}
 
 
-def run_store(row: Record, store: Path, on_gpu: bool) -> tuple[Record, Any]:
-    """Run the algorithm of a row on a store within its limit; return figures and the columns."""
+def run_store(algorithm: str, store: Path, limit: int, on_gpu: bool) -> tuple[Record, Any]:
+    """Run an algorithm on a store within a limit; return figures and the values."""
     xp = device.import_cupy() if on_gpu else np
-    layered = open_store(store, xp)
-    run_task = partial(call, row["algorithm"], layered, memory_limit=row["limit_bytes"])
+    call, layered = CALLS[algorithm], open_store(store, xp)
+    run = partial(call, layered, memory_limit=limit, **OPTIONS[algorithm])
     if on_gpu:
-        run_task()  # fills the page cache, checks sums
-    elapsed, answer = timing.Clock(xp).timed(run_task)
-    facts: Record = {"run_ms": timing.summary([elapsed])}
+        run()  # fills the page cache, checks sums
+    elapsed, answer = timing.Clock(xp).timed(run)
+    facts = {"run_ms": timing.summary([elapsed])} | read_facts(layered)
+    facts["gb_per_s"] = float(f"{facts['bytes'] / elapsed / 1e6:.4g}")
     if not on_gpu and memory.STATUS.exists():
         facts["resident_bytes"] = memory.resident_bytes("VmHWM")
-    return facts | rates(row | facts, layered), to_pandas(answer)
+    return facts, call.values(answer)
 
 
 def measure_large(name: str, session: Session, folder: Path) -> Iterator[Record]:
@@ -201,35 +208,39 @@ def measure_large(name: str, session: Session, folder: Path) -> Iterator[Record]
     row = about | {"algorithm": "build", "limit_bytes": ARRAY_BYTES} | facts
     yield row | {"check": "ok" if is_whole else f"wrong: {layered.num_edges} edges"}
     graph = workload.build(vertices=None, multi_edges="keep")
-    for algorithm in ("bfs", "pagerank"):
+    for algorithm, roots in (("bfs", (root,)), ("pagerank", ())):
         limit = memory_limit(layered, algorithm, LARGE_RATIO) if session.on_gpu else ARRAY_BYTES
-        row = about | {"algorithm": algorithm, "limit_bytes": limit}
-        facts, answer = run(run_store, row, store, session.on_gpu)
-        row |= facts | {"list_by_limit": float(f"{layered.nbytes / limit:.4g}")}
-        yield row | {"check": compare_frames(answer, call(algorithm, graph, root)) or "ok"}
+        facts, values = run(run_store, algorithm, store, limit, session.on_gpu)
+        row = about | {"algorithm": algorithm, "limit_bytes": limit} | facts
+        row["list_by_limit"] = float(f"{layered.nbytes / limit:.4g}")
+        call = CALLS[algorithm]
+        reference = call.values(call(graph, *roots, **OPTIONS[algorithm]))
+        yield row | {"check": TASKS[algorithm].compare(values, reference, "double") or "ok"}
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    options, kind = session.options, session.kind
-    session.start["seed"] = SEED
+    options, kind, on_gpu = session.options, session.kind, session.on_gpu
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        measures: dict[str, Callable[[Workload], Iterator[Record]]] = {
-            "build": partial(measure_builds, session=session, folder=folder),
-            "streamed": partial(measure_streamed, session=session, folder=folder),
-        }
-        if session.on_gpu:
-            measures["flag"] = partial(wolfpath.measure_flags, session=session)
-        for task in session.tasks(measures, "large"):
+        folder, compared = Path(temporary), list[Task]()
+        for task in session.tasks(("build", "streamed", *(["flag"] * on_gpu)), "large"):
             if task == "large":
                 yield task, partial(measure_large, LARGE[kind], session, folder)
-                continue
-            for name in ("rmat9", "grid8"):  # compiles
-                compile_all = partial(measures[task], load(name, session.xp))
-                harness.try_call({}, lambda: list(compile_all()))  # noqa: B023
-            names = options.graphs or (STREAMED if task == "streamed" else GRAPHS)[kind]
-            for workload in session.graphs(names):
-                yield f"{workload.name}, {task}", partial(measures[task], workload)
+            elif task == "build":
+                measure = partial(measure_builds, session=session, folder=folder)
+                for name in ("rmat9", "grid8"):  # compiles
+                    harness.try_call({}, lambda: list(measure(load(name, session.xp))))  # noqa: B023
+                for workload in session.graphs(options.graphs or GRAPHS[kind]):
+                    yield f"{workload.name}, build", partial(measure, workload)
+            else:
+                compared += (
+                    [replace(TASKS["bfs"], name="flag", entries=wolfpath.library.entries,
+                             gpu=GRAPHS["gpu"])] if task == "flag"
+                    else [streamed_task(name, folder, on_gpu) for name in OPTIONS]
+                )  # fmt: skip
+        if compared:
+            yield from comparisons.compare_libraries(compared, session)
+        if "flag" in (task.name for task in compared):
+            yield "flag copy", partial(wolfpath.measure_flag_copy, session)
 
 
-SUITE = Suite("layers", measurements, wolfpath.summarize)
+SUITE = Suite("layers", measurements, wolfpath.summarize, options={"full": True})

@@ -1,23 +1,25 @@
 """Time NetworkX's functions by this package's backend, by NetworkX itself and by other backends.
 
-`first_ms` includes the conversion of the graph, `run_ms` uses a graph that has been converted
-before. All take turns. nx-parallel and graphblas-algorithms take part if they are installed.
+A time includes the conversion of the graph, or is that of a graph that has been converted before.
+nx-parallel and graphblas-algorithms take part if they are installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from pipelines.benchmarks import harness, timing
+from pipelines.benchmarks import comparisons
+from pipelines.benchmarks.adapters import Entry
 from pipelines.benchmarks.answers import to_host
 from pipelines.benchmarks.graphs import Workload, with_weights
 from pipelines.benchmarks.harness import Effort, Measure, Session, Suite
 from pipelines.benchmarks.records import Record
+from pipelines.benchmarks.tasks import Task
 
 GRAPHS = ("email-Eu-core", "ca-CondMat", "NY")
-LIBRARIES = {"networkx": "NetworkX", "rapidsgraph": "rapidsgraph", "parallel": "nx-parallel",
+LIBRARIES = {"rapidsgraph": "rapidsgraph", "networkx": "NetworkX", "parallel": "nx-parallel",
              "graphblas": "graphblas-algorithms"}  # by the name of the backend  # fmt: skip
 MAX_PAIRED_VERTICES = 2_000  # for functions of all pairs
 
@@ -73,36 +75,27 @@ def measure(workload: Workload, session: Session) -> Iterator[Record]:
         backend(device="gpu" if session.on_gpu else "cpu"),
     ):
         for name, arguments in calls(g).items():
-            about = {"table": "NetworkX", "graph": workload.name, "function": name}
-            yield from measure_function(about, g, arguments, session)
+            yield from comparisons.measure(make_task(name, g, arguments), workload, session)
 
 
-def measure_function(
-    about: Record, g: Any, arguments: tuple[Any, ...], session: Session
-) -> Iterable[Record]:
-    """Return a record of a function per library; all take turns."""
+def make_task(name: str, g: Any, arguments: tuple[Any, ...]) -> Task:
+    """Return the task of a function, whose result by NetworkX itself is right."""
     import networkx
 
-    clock, name, info = session.clock, about["function"], networkx.utils.backends.backend_info
-    expected = call(name, g, arguments, "networkx", is_first=True)
-    rows, jobs = {}, {}
+    info, entries = networkx.utils.backends.backend_info, []
     for backend, library in LIBRARIES.items():
-        if backend != "networkx" and name not in info.get(backend, {}).get("functions", {}):
-            continue
-        rows[backend] = row = about | {"library": library}
-        run = partial(call, name, g, arguments, backend)
-        result = harness.try_call(row, partial(run, is_first=True))
-        if "check" not in row:
-            is_same = comparable(name, result) == comparable(name, expected)
-            row["check"] = "ok" if is_same else "differs from NetworkX"
-            jobs[backend, "first"] = partial(clock.ms, partial(run, is_first=True))
-            jobs[backend, "run"] = partial(clock.ms, partial(run, is_first=False))
-    times = timing.rounds(jobs, session.effort.rounds, session.effort.budget)
-    for (backend, column), values in times.items():
-        rows[backend][f"{column}_ms"] = timing.summary(values)
-        ratio = timing.paired_ratio(times["networkx", "run"], values)
-        rows[backend][f"{column}_speedup"] = ratio
-    return rows.values()
+        if backend == "networkx" or name in info.get(backend, {}).get("functions", {}):
+            for converts in (True, False):
+                run = partial(call, name, g, arguments, backend, is_first=converts)
+                entries.append(Entry(library, name, name, lambda _, case, run=run: run(),
+                                     columns={"conversion": converts}))  # fmt: skip
+    expected = comparable(name, call(name, g, arguments, "networkx", is_first=True))
+    return Task(
+        "NetworkX", "networkx-backend", lambda case: (expected, {}),
+        lambda answer, reference, _: (
+            None if comparable(name, answer) == reference else "wrong: NetworkX's result differs"),
+        (), (), entries=entries,
+    )  # fmt: skip
 
 
 def comparable(name: str, result: Any) -> Any:

@@ -189,15 +189,13 @@ def slopes(rows: Sequence[Record]) -> list[Record]:
 def claims_table(machines: Mapping[str, list[Record]]) -> str:
     """Return the claims of the papers, and in words whether they hold on each machine."""
     words = {True: "holds", False: "does not hold", None: "not judged"}
-    verdicts: dict[str, dict[str, str]] = {}
-    for label, rows in machines.items():
-        for row in (row for row in rows if row["table"] == "claim"):
-            verdict = words.get(row["holds"], "holds in part")
-            before = verdicts.setdefault(row["claim"], {}).setdefault(label, verdict)
-            verdicts[row["claim"]][label] = verdict if verdict == before else "holds in part"
-    labels = sorted({label for by_label in verdicts.values() for label in by_label})
-    return grid([{"claim": claim} | {label: by_label.get(label, "") for label in labels}
-                 for claim, by_label in sorted(verdicts.items())])  # fmt: skip
+    claims = pandas.DataFrame([
+        {"claim": row["claim"], "machine": label, "holds": words.get(row["holds"], "holds in part")}
+        for label, rows in machines.items() for row in rows if row["table"] == "claim"
+    ])  # fmt: skip
+    verdict = lambda found: found.iloc[0] if found.nunique() == 1 else "holds in part"  # noqa: E731
+    table = claims.pivot_table("holds", "claim", "machine", aggfunc=verdict, fill_value="")
+    return grid(table.reset_index().to_dict("records"))
 
 
 def replace_sections(text: str, sections: Mapping[str, str]) -> str:

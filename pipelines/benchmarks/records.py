@@ -102,27 +102,29 @@ def commit() -> str:
         return "unknown"
 
 
-def claim_row(paper: str, claim: str, ratios: Sequence[float], holds: bool | None = None) -> Record:
+def claim_row(claim: str, ratios: Sequence[float], holds: bool | None = None) -> Record:
     """Return the record of a paper's claim beside our ratios; by default all must be above 1."""
     low, high = (f"{value:.3g}" for value in (min(ratios), max(ratios)))
     return {
-        "table": "claim", "claim": f"{paper}: {claim}",
+        "table": "claim", "claim": claim,
         "here": f"{low if low == high else f'{low} to {high}'} times",
         "holds": min(ratios) > 1 if holds is None else holds,
     }  # fmt: skip
 
 
-def claim_rows(
-    paper: str, claims: Iterable[tuple[str, str, str]], rows: Iterable[Record]
-) -> Iterator[Record]:
-    """Yield the record of each claim (text, slower implementation, faster one) by their rows."""
-    times = {(row["graph"], row["implementation"]): row["run_ms"]["median"]
-             for row in rows if "run_ms" in row}  # fmt: skip
-    for text, slow, fast in claims:
-        ratios = [ms / times[graph, fast] for (graph, system), ms in times.items()
-                  if system == slow and (graph, fast) in times]  # fmt: skip
+def claim_rows(claims: Iterable[tuple[Any, ...]], rows: Sequence[Record]) -> Iterator[Record]:
+    """Yield the records of claims: (text, slower implementation, faster one, conditions ...).
+
+    A claim is about the rows that meet its conditions.
+    """
+    for text, slow, fast, *conditions in claims:
+        times = {(row["table"], row["graph"], row["implementation"]): row["run_ms"]["median"]
+                 for row in rows if {"implementation", "run_ms"} <= row.keys()
+                 and all(meets(row) for meets in conditions)}  # fmt: skip
+        ratios = [ms / times[(*about, fast)] for (*about, system), ms in times.items()
+                  if system == slow and (*about, fast) in times]  # fmt: skip
         if ratios:
-            yield claim_row(paper, text, ratios)
+            yield claim_row(text, ratios)
 
 
 def write(path: str | Path, rows: Iterable[Record]) -> None:

@@ -12,29 +12,30 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-import rapidsgraph as rg
 from pipelines.benchmarks import comparisons
 from pipelines.benchmarks.adapters import DAMPING, Library
-from pipelines.benchmarks.answers import MAX_DISTANCE, compare_pagerank, to_host
+from pipelines.benchmarks.adapters.rapidsgraph import CALLS
+from pipelines.benchmarks.answers import compare_pagerank, to_host
 from pipelines.benchmarks.graphs import Workload
 from pipelines.benchmarks.harness import Effort, Suite
-from pipelines.benchmarks.records import Record, claim_rows
-from pipelines.benchmarks.tasks import Task, pagerank_after
+from pipelines.benchmarks.records import claim_rows
+from pipelines.benchmarks.tasks import Task, pagerank_reference
 
 ITERATIONS = 1000
 CONVERGED = 300  # iterations after which values in double precision are constant: 0.85^300 = 7e-22
 GRAPHS = ("ego-Facebook", "cit-DBLP")
 METHODS = {"I": "node", "II": "contribution", "III": "warp", "auto": "auto"}
-CLAIMS = (("I is faster than serial, 3.28 to 3.45 times", "serial", "I"),
-          ("II is faster than I, 1.24 to 1.25 times", "I", "II"),
-          ("III, as planned, is faster than II", "II", "III"))  # fmt: skip
+CLAIMS = (
+    ("Reddy: I is faster than serial, 3.28 to 3.45 times", "serial", "I"),
+    ("Reddy: II is faster than I, 1.24 to 1.25 times", "I", "II"),
+    ("Reddy: III, as planned, is faster than II", "II", "III"),
+)
 
 
 @njit
@@ -62,8 +63,8 @@ def lists_on_host(case: Workload) -> tuple[np.ndarray, ...]:
 
 def run_pagerank(graph: Any, case: Workload, method: str) -> np.ndarray:
     """Return our values after all iterations, on the host."""
-    options = {"damping": DAMPING, "tolerance": 0, "dangling": "drop", "precision": "single"}
-    result = rg.pagerank(graph, method=method, max_iterations=ITERATIONS, progress=False, **options)
+    result = CALLS["pagerank"](graph, max_iterations=ITERATIONS, dangling="drop", method=method,
+                               precision="single")  # fmt: skip
     return to_host(result["pagerank"])
 
 
@@ -74,17 +75,7 @@ library.add("reddy", "serial",
 for name, method in METHODS.items():
     library.add("reddy", name, partial(run_pagerank, method=method), lambda case: case.graph,
                 precision="single")  # fmt: skip
-TASK = Task(
-    "reddy", "reddy", lambda case: (to_host(pagerank_after(case, CONVERGED, dangling=False)), {}),
-    lambda answer, reference, _: compare_pagerank(answer, reference, MAX_DISTANCE["single"]),
-    GRAPHS, GRAPHS, entries=library.entries,
-)  # fmt: skip
-
-
-def claims(rows: Sequence[Record]) -> Iterator[Record]:
-    return claim_rows("Reddy", CLAIMS, rows)
-
-
-OPTIONS = {"full": True, "libraries": ["rapidsgraph"]}
-SUITE = Suite("reddy", partial(comparisons.compare_libraries, [TASK]), claims,
-              Effort(rounds=10, budget=0.7), options=OPTIONS)  # fmt: skip
+TASK = Task("reddy", "reddy", pagerank_reference(CONVERGED, dangling=False), compare_pagerank,
+            GRAPHS, GRAPHS, entries=library.entries)  # fmt: skip
+SUITE = Suite("reddy", partial(comparisons.compare_libraries, [TASK]), partial(claim_rows, CLAIMS),
+              Effort(rounds=10, budget=0.7), options={"full": True})  # fmt: skip

@@ -1,6 +1,6 @@
 """Time and peak memory as R-MAT graphs grow, up to 10^9 edges, beside cuGraph on a GPU.
 
-Each graph is twice as large as the one before. A task stops when the budget in seconds is used up,
+Each graph is twice as large as the one before. A task ends when the budget in seconds is used up,
 or at the first graph that does not fit. `time_slope` and `memory_slope` are the powers of the edges
 with which they grow: least squares of the logarithms over the upper half of the sizes. A picture of
 the times is saved beside the record.
@@ -8,17 +8,15 @@ the times is saved beside the record.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas
 
 from pipelines.benchmarks import comparisons, performance
-from pipelines.benchmarks.adapters import missing_libraries
-from pipelines.benchmarks.graphs import SEED, Workload
+from pipelines.benchmarks.adapters import find_entries, missing_libraries
 from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.tasks import TASKS
@@ -30,15 +28,6 @@ BUDGET = 90.0  # seconds
 METHODS = ("edge", "node", "contribution", "warp", "gpuscan", "ScanIndex.query", "by destination")
 
 
-def measure(name: str, plain: Workload, session: Session) -> Iterator[Record]:
-    """Yield the records of a task on a graph, of our default method and of the peers'."""
-    task = TASKS[name]
-    for case in task.cases(plain, session.options.data):
-        if case.case in ("", "shuffled"):
-            for row in comparisons.measure(task, case, session, without=METHODS):
-                yield row | {"edges": int(plain.rows)}
-
-
 def fit_exponent(edges: Sequence[float], values: Sequence[float | None]) -> float | None:
     """Return the power of the edges with which values grow, over the upper half of the sizes."""
     points = sorted((e, v) for e, v in zip(edges, values, strict=True) if v and v > 0)
@@ -48,34 +37,37 @@ def fit_exponent(edges: Sequence[float], values: Sequence[float | None]) -> floa
     return round(float(np.polyfit(*np.log(np.array(points).T), 1)[0]), 3)
 
 
-def slopes(rows: Sequence[Record]) -> Iterator[Record]:
+def contests(rows: Sequence[Record]) -> Iterator[tuple[str, pandas.DataFrame]]:
+    """Yield each contest and its rows, with the edges of their graphs and the times."""
+    edges = {row["graph"]: row["rows"] for row in rows if row["table"] == "graph"}
     for title, contest in performance.by_contest(rows):
-        ours = [row for row in contest if row["library"] == "rapidsgraph"]
-        edges = [row["edges"] for row in ours]
+        yield title, pandas.DataFrame([
+            row | {"edges": edges[row["graph"]], "ms": performance.median(row),
+                   "name": f"{row['library']} {row['implementation']}"} for row in contest
+        ])  # fmt: skip
+
+
+def slopes(rows: Sequence[Record]) -> Iterator[Record]:
+    for title, contest in contests(rows):
+        ours = contest[contest["library"] == "rapidsgraph"]
         yield {
-            "table": "slope", "task": title, "to_edges": max(edges), "sizes": len(ours),
-            "time_slope": fit_exponent(edges, [performance.median(row) for row in ours]),
-            "memory_slope": fit_exponent(edges, [row["peak_bytes"] for row in ours]),
+            "table": "slope", "task": title, "to_edges": int(ours["edges"].max()),
+            "sizes": len(ours), "time_slope": fit_exponent(ours["edges"], ours["ms"]),
+            "memory_slope": fit_exponent(ours["edges"], ours["peak_bytes"]),
         }  # fmt: skip
 
 
-def plot(rows: Sequence[Record], path: Path) -> None:
+def plot(panels: Sequence[tuple[str, pandas.DataFrame]], path: Path) -> None:
     """Draw the times of all libraries against the edges, a panel per contest."""
     from matplotlib.figure import Figure
 
-    contests = list(performance.by_contest(rows))
-    figure = Figure(figsize=(13, 3 * -(-len(contests) // 4)), layout="constrained")
-    panels = figure.subplots(-(-len(contests) // 4), 4, squeeze=False).flat
-    for axes, (title, contest) in zip(panels, contests, strict=False):
-        times = pandas.DataFrame(
-            [(f"{row['library']} {row['implementation']}", row["edges"], performance.median(row))
-             for row in contest]
-            + [("roofline", row["edges"], row["floor_ms"]) for row in contest if "floor_ms" in row],
-            columns=["library", "edges", "ms"],
-        )  # fmt: skip
-        times.pivot_table("ms", "edges", "library").plot(
-            ax=axes, loglog=True, title=title, ylabel="ms", marker="o", markersize=3, grid=True
-        )
+    figure = Figure(figsize=(13, 3 * -(-len(panels) // 4)), layout="constrained")
+    grid = figure.subplots(-(-len(panels) // 4), 4, squeeze=False).flat
+    for axes, (title, contest) in zip(grid, panels, strict=False):
+        roofline = contest.assign(name="roofline", ms=contest.get("floor_ms"))
+        times = pandas.concat([contest, roofline]).pivot_table("ms", "edges", "name")
+        times.plot(ax=axes, loglog=True, title=title, ylabel="ms", marker="o", markersize=3,
+                   grid=True)  # fmt: skip
         axes.legend(fontsize="x-small", frameon=False)
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
@@ -83,29 +75,18 @@ def plot(rows: Sequence[Record], path: Path) -> None:
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     options = session.options
     options.libraries = options.libraries or LIBRARIES
+    options.graphs = options.graphs or [f"rmat{scale}" for scale in SCALES[session.kind]]
+    budget = session.start["budget_s"] = options.budget or BUDGET
     session.notes += missing_libraries(session.on_gpu, options.libraries)
-    others = [name for name in TASKS if name not in DEFAULT]
-    tasks, budget = session.tasks(DEFAULT, *others), options.budget or BUDGET
-    session.start |= {"seed": SEED, "budget_s": budget}
-    comparisons.warm_up([TASKS[name] for name in tasks], session)
-    session.measure_copy_rate()
-    start = time.perf_counter()
-    for workload in session.graphs(
-        options.graphs or [f"rmat{scale}" for scale in SCALES[session.kind]]
-    ):
-        for task in list(tasks):
-            if time.perf_counter() - start > budget:
-                session.notes.append(f"{workload.name}, {task}: the budget is used up")
-                tasks.remove(task)
-                continue
-            num_rows = len(session.rows)
-            yield f"{workload.name}, {task}", partial(measure, task, workload, session)
-            if not any("ratio" in row for row in session.rows[num_rows:]):  # such as memory
-                tasks.remove(task)
-        if not tasks:
-            break
-    if session.path and session.rows:
-        plot(session.rows, session.path.with_suffix(".png"))
+    tasks = []
+    for name in session.tasks(DEFAULT, *TASKS):
+        entries = find_entries(name, session.on_gpu, options.libraries)
+        entries = [entry for entry in entries if entry.implementation not in METHODS]
+        orders = ("shuffled",) if TASKS[name].orders else ()
+        tasks.append(replace(TASKS[name], entries=entries, orders=orders))
+    yield from comparisons.compare_libraries(tasks, session, budget)
+    if session.path and (panels := list(contests(session.rows))):
+        plot(panels, session.path.with_suffix(".png"))
 
 
 SUITE = Suite("scaling", measurements, slopes)

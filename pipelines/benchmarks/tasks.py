@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 import rapidsgraph as rg
 from pipelines.benchmarks import answers
-from pipelines.benchmarks.adapters import CLUSTERS, DAMPING, LABEL_ITERATIONS, MANY, Entry
-from pipelines.benchmarks.answers import MAX_DISTANCE
-from pipelines.benchmarks.graphs import Workload, build_cases, pack, with_weights
-from rapidsgraph.device.arrays import Array
+from pipelines.benchmarks.adapters import DAMPING, MANY, Entry
+from pipelines.benchmarks.adapters.rapidsgraph import CALLS
+from pipelines.benchmarks.graphs import Workload, build_cases, pack, with_weights, without_isolated
 
 MAX_LOOKUPS = 2 * 10**8  # of `rapidsgraph.verify`, in ten seconds on a CPU
 
@@ -27,7 +25,8 @@ class Task:
 
     `reference` returns that of a case, which has been verified, or raises; `compare` returns the
     problem of (answer, reference, precision) or None; `cpu` and `gpu` are the graphs, and `time` is
-    the column of the time. Without `entries`, the libraries have those of the task.
+    the column of the time. Without `entries`, the libraries have those of the task. A build has a
+    case for each of `orders`, those of its rows; edge frames are `is_without_isolated` vertices.
     """
 
     name: str
@@ -40,12 +39,15 @@ class Task:
     is_undirected: bool = False
     is_weighted: bool = False
     entries: Sequence[Entry] = ()
+    orders: Sequence[str] = ()
+    is_without_isolated: bool = False
 
     def cases(self, workload: Workload, folder: Any = None) -> Iterator[Workload]:
-        """Yield the graph as the task takes it; builds have one case per order of the rows."""
-        if self.suite == "build":
-            yield from build_cases(workload)
+        """Yield the graph as the task takes it."""
+        if self.orders:
+            yield from (case for case in build_cases(workload) if case.case in self.orders)
             return
+        workload = without_isolated(workload) if self.is_without_isolated else workload
         case = with_weights(workload, folder) if self.is_weighted else workload
         yield replace(case, directed=False) if self.is_undirected and case.directed else case
 
@@ -56,37 +58,37 @@ def num_bytes(case: Workload) -> int:
     return (4 + weight) * int(case.arcs[0].size) + 20 * case.vertices
 
 
-def pagerank_after(case: Workload, iterations: int, dangling: bool = True) -> Array:
-    """Return the values after some iterations by the formula; dangling mass may be lost."""
-    xp, vertices, (sources, destinations) = case.xp, case.vertices, case.arcs
-    degrees = xp.bincount(sources, minlength=vertices)
-    values = xp.full(vertices, 1 / vertices)
-    for _ in range(iterations):
-        contributions = (values / xp.maximum(degrees, 1))[sources]
-        sums = xp.bincount(destinations, weights=contributions, minlength=vertices)
-        mass = float(values[degrees == 0].sum()) if dangling else 0.0
-        values = DAMPING * (sums + mass / vertices) + (1 - DAMPING) / vertices
-    return values
+def pagerank_reference(iterations: int, dangling: bool = True) -> Callable[[Workload], Reference]:
+    """Return PageRank after some iterations by the formula; dangling mass may be lost."""
+
+    def reference(case: Workload) -> Reference:
+        xp, vertices, (sources, destinations) = case.xp, case.vertices, case.arcs
+        degrees = xp.bincount(sources, minlength=vertices)
+        values = xp.full(vertices, 1 / vertices)
+        for _ in range(iterations):
+            contributions = (values / xp.maximum(degrees, 1))[sources]
+            sums = xp.bincount(destinations, weights=contributions, minlength=vertices)
+            mass = float(values[degrees == 0].sum()) if dangling else 0.0
+            values = DAMPING * (sums + mass / vertices) + (1 - DAMPING) / vertices
+        return values, {}
+
+    return reference
 
 
 def verified(
-    name: str, column: str, fact: str = "", num_lookups: Callable = lambda case: 0, **options: Any
+    task: str, fact: str = "", num_lookups: Callable[[Workload], float] = lambda case: 0
 ) -> Callable[[Workload], Reference]:
     """Return the reference of a call that `rapidsgraph.verify` checks; it may return a fact."""
+    call = CALLS[task]
 
     def reference(case: Workload) -> Reference:
-        start = (case.start,) if name in ("bfs", "sssp") else ()
-        result, facts = getattr(rg, name)(case.graph, *start, **options), {}
+        arguments = case.graph, *call.starts(case)
+        result, facts = call(*arguments), {"verified": "by agreement of the libraries"}
         if num_lookups(case) <= MAX_LOOKUPS * (1 if case.xp is np else 50):
-            verify = getattr(rg.verify, name.removeprefix("connected_"))
-            found = verify(case.graph, result, *start, **options)
+            verify = getattr(rg.verify, call.function.removeprefix("connected_"))
+            found = verify(arguments[0], result, *arguments[1:], **call.options)
             facts = {fact: float(found)} if fact else {}
-        else:
-            facts = {"verified": "by agreement of the libraries"}
-        if column == "cluster":
-            return answers.clusters_and_cores(result), facts
-        values = answers.result_arrays({column: result[column]}, case.xp)[column]
-        return case.xp.where(values < 0, np.inf, values) if column == "distance" else values, facts
+        return call.values(result, case.xp), facts
 
     return reference
 
@@ -114,42 +116,41 @@ COUNTED = {
     "gpu": ("rmat22u", "grid1400", "NY", "cnr-2000"),
     "is_undirected": True,
 }
+ORDERS = ("in order", "shuffled", "weighted")
 _TASKS = (
-    Task("pagerank", "pagerank", lambda case: (pagerank_after(case, MANY), {}),
-         lambda answer, reference, precision: answers.compare_pagerank(
-             answer, reference, MAX_DISTANCE[precision]),
+    Task("pagerank", "pagerank", pagerank_reference(MANY), answers.compare_pagerank,
          ("rmat18", "NY", "grid1000", "ego-Facebook", "cit-DBLP", "cnr-2000"),
          ("rmat22", "grid1400", "ego-Facebook", "cit-DBLP", "cnr-2000"), "iteration_ms"),
-    Task("bfs", "traversal", verified("bfs", "distance", "levels"), answers.compare_distances,
+    Task("bfs", "traversal", verified("bfs", "levels"), answers.compare_distances,
          **SEARCHED),
-    Task("sssp", "traversal", verified("sssp", "distance", "farthest"), answers.compare_distances,
+    Task("sssp", "traversal", verified("sssp", "farthest"), answers.compare_distances,
          is_weighted=True, **SEARCHED),
-    Task("components", "traversal", verified("connected_components", "component", "components"),
+    Task("components", "traversal", verified("components", "components"),
          answers.compare_groups, **SEARCHED),
-    Task("scan", "scan", verified("scan", "cluster", "clusters", triangle_lookups, **CLUSTERS),
+    Task("scan", "scan", verified("scan", "clusters", triangle_lookups),
          answers.compare_clusters,
          ("rmat16u", "grid1000", "NY", "cnr-2000", "ego-Facebook", "ca-CondMat"),
          ("rmat22u", "grid1400", "NY", "cnr-2000", "ego-Facebook"), is_undirected=True),
     Task("build", "build", build_reference, answers.compare_build, ("rmat18", "NY"),
-         ("rmat22", "grid1400"), "build_ms"),
+         ("rmat22", "grid1400"), "build_ms", orders=ORDERS),
     Task("build and iterate", "build", build_reference, answers.compare_build, ("rmat18", "NY"),
-         ("rmat22", "grid1400")),
+         ("rmat22", "grid1400"), orders=ORDERS),
     Task("triangle_count", "structure",
-         verified("triangle_count", "triangles", "triangles", triangle_lookups),
+         verified("triangle_count", "triangles", triangle_lookups),
          answers.compare_values, **COUNTED),
     Task("clustering_coefficient", "structure",
-         verified("clustering_coefficient", "coefficient", "", triangle_lookups),
+         verified("clustering_coefficient", "", triangle_lookups),
          answers.compare_values, **COUNTED),
     Task("neighbor_similarity", "structure",
-         verified("neighbor_similarity", "jaccard", "", triangle_lookups),
+         verified("neighbor_similarity", "", triangle_lookups),
          answers.compare_values, **COUNTED),
-    Task("core_number", "structure", verified("core_number", "core"), answers.compare_values,
+    Task("core_number", "structure", verified("core_number"), answers.compare_values,
          **COUNTED),
     Task("label_propagation", "structure",
-         verified("label_propagation", "label", iterations=LABEL_ITERATIONS),
+         verified("label_propagation"),
          answers.compare_values, ("rmat18", *COUNTED["cpu"]), ("rmat22", *COUNTED["gpu"])),
     Task("strong components", "structure",
-         verified("connected_components", "component", "components", strong=True),
+         verified("strong components", "components"),
          answers.compare_groups, ("rmat18", *COUNTED["cpu"][1:]), ("rmat22", *COUNTED["gpu"][1:])),
 )  # fmt: skip
 TASKS = {task.name: task for task in _TASKS}
@@ -157,25 +158,3 @@ COMPARISONS = {suite: [task for task in _TASKS if task.suite == suite]
                for suite in dict.fromkeys(task.suite for task in _TASKS)}  # fmt: skip
 QUICK_GRAPHS = ("rmat8", "rmat8u", "grid16")
 SHORT_GRAPHS = ("rmat18", "rmat18u", "rmat16u", "NY", "rmat22", "rmat22u", "grid1400")
-
-# Calls of one graph in different forms: frames, Dask frames, layered edge lists
-
-CALLS: dict[str, Callable[..., Any]] = {
-    "pagerank": partial(rg.pagerank, tolerance=0, max_iterations=10, progress=False),
-    "bfs": rg.bfs,
-    "sssp": rg.sssp,
-    "components": rg.connected_components,
-    "similarity": rg.structural_similarity,
-    "scan": partial(rg.scan, epsilon=0.4),
-    "strong components": partial(rg.connected_components, strong=True),
-    "core numbers": rg.core_number,
-    "labels": rg.label_propagation,
-    "triangles": rg.triangle_count,
-    "clustering": rg.clustering_coefficient,
-    "neighbor similarity": rg.neighbor_similarity,
-}
-
-
-def call(task: str, graph: Any, start: int | None = None, **options: Any) -> Any:
-    """Run a task of `CALLS` on what rapidsgraph takes; searches begin at `start`."""
-    return CALLS[task](graph, *([start] if task in ("bfs", "sssp") else []), **options)

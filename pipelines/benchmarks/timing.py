@@ -45,19 +45,6 @@ class Clock:
         """Return the milliseconds of a function, without those of freeing its result."""
         return self.timed(function)[0]
 
-    def repeated(
-        self, function: Callable[[], object], max_repeats: int, budget: float
-    ) -> list[float]:
-        """Return the milliseconds of up to `max_repeats` runs within `budget` seconds.
-
-        There is at least one. The first run does not count, unless it used up the budget.
-        """
-        first = self.ms(function)
-        times = [first] if first >= budget * 1e3 else []
-        while not times or (len(times) < max_repeats and sum(times) < budget * 1e3):
-            times.append(self.ms(function))
-        return times
-
     def copy_rate(self, nbytes: int) -> float:
         """Return the best rate of copying an array, in bytes read and written per second."""
         source = self.xp.ones(nbytes // 8)

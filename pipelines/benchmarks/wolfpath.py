@@ -20,50 +20,50 @@ from typing import Any
 
 import numpy as np
 
-import rapidsgraph as rg
-from pipelines.benchmarks import comparisons, timing
-from pipelines.benchmarks.answers import compare_values, result_arrays
+from pipelines.benchmarks.adapters import Library
+from pipelines.benchmarks.adapters.rapidsgraph import CALLS
+from pipelines.benchmarks.answers import to_host
 from pipelines.benchmarks.graphs import Workload
 from pipelines.benchmarks.harness import Session
-from pipelines.benchmarks.records import Record, claim_row
+from pipelines.benchmarks.records import Record, claim_row, claim_rows
 from rapidsgraph import device
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.graph.csr import row_indices
 
 PER_LAYER, FLAG_PER_LAYER = "a launch a layer", "a launch and a flag a layer"
-ONE_LAUNCH, NO_OVERLAP = "one launch", "one thread, one buffer"
+ONE_LAUNCH, STREAMED, NO_OVERLAP = "one launch", "streamed", "one thread, one buffer"
 THREADS = 1024  # of a block
+CLAIMS = (
+    ("WolfPath, table 2: BFS takes 92 to 934 times as long if the host reads a flag after each "
+     "iteration", FLAG_PER_LAYER, ONE_LAUNCH),
+    ("WolfPath, figure 9: BFS takes 1.5 times as long if copies do not overlap with computation",
+     NO_OVERLAP, STREAMED),
+)  # fmt: skip
 
 
 def summarize(rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield the claim of each figure that has measurements."""
+    """Yield the claim of each table and figure that has measurements."""
+    yield from claim_rows(CLAIMS, rows)
     rows = [row for row in rows if row.get("check") == "ok"]
-    flags = [row["by_one"] for row in rows if row.get("how") == FLAG_PER_LAYER]
-    times = {(row["graph"], row["algorithm"], row["how"]): row["run_ms"]["median"]
-             for row in rows if row["table"] == "streamed"}  # fmt: skip
-    overlap = [ms / times[(*key, "streamed")] for (*key, how), ms in times.items()
-               if how == NO_OVERLAP and (*key, "streamed") in times]  # fmt: skip
-    copies = [row["flag_us"] * row["layers"] / row["run_ms"]["median"] / 1e3
-              for row in rows if "flag_us" in row]  # fmt: skip
-    rates = [row["edges_per_us"] / 1987 for row in rows if "edges_per_us" in row]
+    [*_, flag_us] = [0, *(row["flag_us"] for row in rows if "flag_us" in row)]
+    copies = [flag_us * (row["levels"] + 1) / row["run_ms"]["median"] / 1e3
+              for row in rows if row.get("implementation") == ONE_LAUNCH]  # fmt: skip
+    speeds = [row["edges"] / row["run_ms"]["median"] / 1e3 / 1987 for row in rows
+              if "limit_bytes" in row and row["algorithm"] == "bfs"]  # fmt: skip
     costs = [row["ns_per_edge"] / 286 for row in rows if "ns_per_edge" in row]
     sizes = [row["by_csr"] for row in rows if "by_csr" in row]
-    for where, claim, ratios, holds in (
-        ("table 2", "BFS takes 92 to 934 times as long if the host reads a flag after each "
-         "iteration", flags, None),
-        ("table 3", "copying a flag to the host takes 90 to 1580 times as long as an iteration",
+    for claim, ratios, holds in (
+        ("table 3: copying a flag to the host takes 90 to 1580 times as long as an iteration",
          copies, None),
-        ("table 6", "BFS of graphs that exceed the memory of the GPU processes at least 1,987 "
-         "edges per µs", rates, None),
-        ("table 7", "preprocessing takes at most 286 ns per edge", costs,
+        ("table 6: BFS of graphs that exceed the memory of the GPU processes at least 1,987 edges "
+         "per µs", speeds, None),
+        ("table 7: preprocessing takes at most 286 ns per edge", costs,
          max(costs, default=0) <= 1),
-        ("figure 8", "a layered edge list takes at most 1.37 times as much memory as CSR, CuSha "
+        ("figure 8: a layered edge list takes at most 1.37 times as much memory as CSR, CuSha "
          "2.81 times", sizes, max(sizes, default=0) <= 1.37),
-        ("figure 9", "BFS takes 1.5 times as long if copies do not overlap with computation",
-         overlap, None),
     ):  # fmt: skip
         if ratios:
-            yield claim_row(f"WolfPath, {where}", claim, ratios, holds)
+            yield claim_row(f"WolfPath, {claim}", ratios, holds)
 
 
 def split_into_layers(graph: Any, distances: Array) -> tuple[Array, Array, Array]:
@@ -101,46 +101,38 @@ def cuda_launcher(cooperative: bool) -> Callable[..., None]:
     )
 
 
-def prepare_search(
-    xp: Any, layers: Sequence[Array], root: int, vertices: int, variant: str
-) -> Callable[[], Array]:
-    """Return the function that searches and returns distances."""
-    num_layers, launch = layers[0].size - 1, cuda_launcher(variant == ONE_LAUNCH)
-    distances, changed = xp.empty(vertices, np.int32), xp.empty(num_layers, np.int32)
-    num_arrived = xp.empty(1, np.uint64)
-
-    def search() -> Array:
-        distances.fill(-1)
-        distances[root] = 0
-        changed.fill(0)
-        num_arrived.fill(0)
-        for level in (0,) if variant == ONE_LAUNCH else range(num_layers):
-            stop = num_layers if variant == ONE_LAUNCH else level + 1
-            launch(level, stop, *layers, distances, changed, num_arrived)
-            if variant == FLAG_PER_LAYER and not int(changed[level]):  # waits for the device
-                break
-        return distances
-
-    return search
+def prepare_search(case: Workload) -> tuple[Array, ...]:
+    """Return the edges of `case` by layers, and the arrays that a search fills."""
+    xp, call = case.xp, CALLS["bfs"]
+    distances = call.values(call(case.graph, case.start), xp)
+    distances = xp.where(xp.isinf(distances), -1, distances).astype(np.int32)
+    layers = split_into_layers(case.graph, distances)
+    return *layers, distances, xp.empty(layers[0].size - 1, np.int32), xp.empty(1, np.uint64)
 
 
-def measure_flags(workload: Workload, session: Session) -> Iterator[Record]:
-    """Yield the records of all variants, which take turns, and the time of copying a flag."""
-    xp, graph, root = session.xp, workload.graph, workload.start
-    reference = result_arrays(rg.bfs(graph, root), xp)["distance"].astype(np.int32)
-    layers = split_into_layers(graph, reference)
-    about = {"table": "flag", "graph": workload.name, "vertices": workload.vertices,
-             "edges": int(layers[1].size), "layers": int(layers[0].size) - 1}  # fmt: skip
-    check = partial(compare_values, reference=reference, what="distances")
-    contenders = []
-    for variant in (ONE_LAUNCH, PER_LAYER, FLAG_PER_LAYER):
-        prepare = partial(prepare_search, xp, layers, root, workload.vertices, variant)
-        job = partial(comparisons.checked, prepare, check, session)
-        contenders.append((about | {"how": variant}, job))
-    measured = comparisons.take_turns(contenders, session)
-    flag = xp.zeros(1, np.int32)
-    copies = lambda: [(flag.fill(1), device.to_host(flag)) for _ in range(200)]  # noqa: E731
-    measured[0][0]["flag_us"] = float(f"{min(session.clock.ms(copies) for _ in range(3)) * 5:.4g}")
-    for row, times in measured:
-        row["by_one"] = timing.paired_ratio(times, measured[0][1])
-        yield row
+def search(arrays: tuple[Array, ...], case: Workload, variant: str) -> Array:
+    """Return distances."""
+    *_, distances, changed, num_arrived = arrays
+    distances.fill(-1)
+    distances[case.start] = 0
+    changed.fill(0)
+    num_arrived.fill(0)
+    num_layers, launch = changed.size, cuda_launcher(variant == ONE_LAUNCH)
+    for level in (0,) if variant == ONE_LAUNCH else range(num_layers):
+        launch(level, num_layers if variant == ONE_LAUNCH else level + 1, *arrays)
+        if variant == FLAG_PER_LAYER and not int(changed[level]):  # waits for the device
+            break
+    return distances
+
+
+def measure_flag_copy(session: Session) -> Iterator[Record]:
+    """Yield the time of setting a flag and copying it to the host."""
+    flag = session.xp.zeros(1, np.int32)
+    copies = lambda: [(flag.fill(1), to_host(flag)) for _ in range(200)]  # noqa: E731
+    best_ms = min(session.clock.ms(copies) for _ in range(3))
+    yield {"table": "flag copy", "flag_us": float(f"{best_ms * 5:.4g}")}
+
+
+library = Library("rapidsgraph")
+for variant in (ONE_LAUNCH, PER_LAYER, FLAG_PER_LAYER):
+    library.add("flag", variant, partial(search, variant=variant), prepare_search)

@@ -79,9 +79,20 @@ def test_numbers_have_three_digits(value, text):
 
 
 def test_claims_have_a_verdict():
-    row = records.claim_row("Kim", "node is faster", [1.5, 2.0])
+    row = records.claim_row("Kim: node is faster", [1.5, 2.0])
     assert records.grid([row]).splitlines()[-1] == "| Kim: node is faster | 1.5 to 2 times | yes |"
-    assert not records.claim_row("Kim", "node is faster", [0.5])["holds"]
+    assert not records.claim_row("Kim: node is faster", [0.5])["holds"]
+
+
+def test_claims_compare_implementations_on_the_rows_they_are_about():
+    rows = [
+        {"table": "kim", "graph": graph, "implementation": name, "run_ms": {"median": ms}}
+        for graph, name, ms in (("a", "edge", 6.0), ("a", "node", 2.0), ("b", "edge", 1.0))
+    ]
+    rows += [rows[0] | {"graph": "b", "implementation": "node", "run_ms": {"median": 2.0}}]
+    claims = [("all", "edge", "node"), ("b", "edge", "node", lambda row: row["graph"] == "b")]
+    found = {row["claim"]: (row["here"], row["holds"]) for row in records.claim_rows(claims, rows)}
+    assert found == {"all": ("0.5 to 3 times", False), "b": ("0.5 times", False)}
 
 
 # Timing

@@ -4,7 +4,6 @@ import importlib.util
 import resource
 import subprocess
 import sys
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,12 +11,11 @@ import pandas
 import pytest
 from test_kernels import ARCHITECTURES, compile_cuda
 
-import rapidsgraph as rg
 from pipelines.benchmarks import (
     cluster,
-    frames,
     gpuscan,
     harness,
+    layers,
     memory,
     records,
     run,
@@ -26,9 +24,8 @@ from pipelines.benchmarks import (
     startup,
     wolfpath,
 )
-from pipelines.benchmarks.answers import compare_frames, result_arrays
 from pipelines.benchmarks.graphs import load, with_weights
-from pipelines.benchmarks.tasks import CALLS, TASKS
+from pipelines.benchmarks.tasks import TASKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -43,10 +40,11 @@ TIME = {"median": 2.0, "low": 1.0, "high": 3.0, "repeats": 3}
         ("reddy", ["--graphs", "rmat8"], {"reddy", "claim"}),
         ("gpuscan", ["--graphs", "rmat10u-3"], {"scan", "claim"}),
         ("layers", ["--only", "build,streamed", "--graphs", "rmat8"],
-         {"layered build", "streamed", "claim"}),
+         {"layered build", "streamed bfs", "streamed pagerank", "claim"}),
         ("layers-large", [], {"large"}),
         ("scaling", ["--graphs", "rmat6,rmat7"], {"pagerank", "bfs", "build", "slope"}),
         ("networkx-backend", [], {"NetworkX", "graph"}),
+        ("frames", ["--graphs", "rmat6-8"], {"pagerank", "bfs", "core_number", "similarity"}),
     ],
 )  # fmt: skip
 def test_suites_record_correct_answers(name, options, tables, tmp_path, capsys):
@@ -63,31 +61,34 @@ def test_suites_record_correct_answers(name, options, tables, tmp_path, capsys):
 
 
 def test_transfers_count_beside_serial_scan():
-    session = harness.Session(gpuscan.SUITE, harness.parse_options("a test", QUICK))
-    [row] = gpuscan.measure_transfers(replace(load("rmat6u"), name="ca-GrQc"), session)
-    about = {"table": "scan", "graph": "ca-GrQc", "gives": gpuscan.BOTH}
+    case = next(TASKS["scan"].cases(load("rmat6u")))
+    [entry] = gpuscan.library.entries
+    expected, _ = TASKS["scan"].reference(case)
+    assert TASKS["scan"].compare(entry.prepare(case)(), expected, "double") is None
+    row = {"table": "scan", "graph": "ca-GrQc", "gives": gpuscan.BOTH}
     rows = [
-        about | {"implementation": "algorithm 1", "run_ms": {"median": 8.0}},
-        about | {"implementation": "auto", "run_ms": {"median": 2.0}},
-        row | {"upload_ms": {"median": 1.0}, "download_ms": {"median": 1.0}},
+        row | {"implementation": name, "run_ms": {"median": ms}}
+        for name, ms in (("algorithm 1", 8.0), ("auto", 2.0), (gpuscan.TRANSFERS, 4.0))
     ]
-    claims = {claim["claim"][:16]: claim["here"] for claim in gpuscan.claims(rows)}
+    claims = {row["claim"][:16]: row["here"] for row in records.claim_rows(gpuscan.CLAIMS, rows)}
     assert claims == {"GPUSCAN, table 3": "4 times", "GPUSCAN, table 5": "2 times"}
 
 
 def test_wrong_lists_are_found(monkeypatch):
-    call = CALLS["bfs"]
+    run_list = layers.run_list
 
-    def wrong(graph, *arguments, **options):
-        answer = call(graph, *arguments, **options)
-        is_list = isinstance(graph, rg.LayeredEdgeList)
-        return answer.assign(distance=answer["distance"] + 1) if is_list else answer
+    def wrong(*arguments, algorithm, **options):
+        answer = run_list(*arguments, algorithm=algorithm, **options)
+        return answer.assign(distance=answer["distance"] + 1) if algorithm == "bfs" else answer
 
-    monkeypatch.setitem(CALLS, "bfs", wrong)
+    monkeypatch.setattr(layers, "run_list", wrong)
     rows = run.run(["layers", *QUICK, "--only", "streamed", "--graphs", "rmat8"])
-    rows = {row["algorithm"]: row for row in rows if row["table"] == "streamed"}
-    assert rows["bfs"]["check"].startswith("wrong") and "run_ms" not in rows["bfs"]
-    assert rows["sssp"]["check"] == "ok"
+    for task, is_wrong in (("streamed bfs", True), ("streamed sssp", False)):
+        of_task = [row for row in rows if row["table"] == task]
+        assert [row["implementation"] for row in of_task] == ["in memory", "streamed"]
+        for row in of_task:
+            assert row["check"].startswith("wrong") is is_wrong
+            assert ("run_ms" in row) is not is_wrong
 
 
 def test_processes_have_a_limit():
@@ -112,12 +113,11 @@ def test_searches_by_layers_find_the_distances(variant, monkeypatch):
                 break
 
     monkeypatch.setattr(wolfpath, "cuda_launcher", lambda cooperative: launch)
-    graph = load("rmat6").build()
-    distances = result_arrays(rg.bfs(graph, 5), np)["distance"].astype(np.int32)
-    edges = wolfpath.split_into_layers(graph, distances)
-    search = wolfpath.prepare_search(np, edges, 5, graph.num_vertices, variant)
+    case = load("rmat6")
+    [entry] = [entry for entry in wolfpath.library.entries if entry.implementation == variant]
+    expected, _ = TASKS["bfs"].reference(case)
     for _ in range(2):
-        np.testing.assert_array_equal(search(), distances)
+        assert TASKS["bfs"].compare(entry.prepare(case)(), expected, "double") is None
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -146,7 +146,8 @@ def test_exponents_are_powers(power):
 
 def test_a_used_up_budget_stops_tasks():
     rows = run.run(["scaling", *QUICK, "--only", "bfs", "--budget", "0.000001"])
-    assert [row["table"] for row in rows] == ["run", "note"]
+    assert {row["graph"] for row in rows if row["table"] == "bfs"} == {"rmat6"}
+    assert rows[-1]["note"] == "bfs ends at rmat6: the budget is used up"
 
 
 # Processes and clusters
@@ -160,23 +161,6 @@ def test_first_calls(monkeypatch, tmp_path):
         path = tmp_path / "startup.jsonl"
         assert run.main(["startup", *QUICK, "--only", "bfs", "--output", str(path)]) == status
         assert [row["cache"] for row in records.read(path)[1:]] == ["empty", "full"]
-
-
-@pytest.mark.parametrize("engine", ["pandas", *frames.QUERY_ENGINES])
-def test_frame_forms_and_queries_agree(engine):
-    pytest.importorskip(engine)
-    for task in frames.QUERIES:
-        _, expected = frames.measure(task, "pandas", "kernels", "rmat6-8")
-        row, result = frames.measure(task, engine, "frames", "rmat6-8")
-        assert compare_frames(result, expected) is None and row["frames_ms"]["median"] > 0
-    wrong = expected.assign(distance=expected["distance"] + 1)
-    assert compare_frames(wrong, expected).startswith("wrong")
-
-
-def test_an_engine_that_fails_is_a_check():
-    [pandas_row, row] = frames.measure_task("components", ["pandas", "polars"], "rmat5-8")
-    assert pandas_row["check"] == "ok" and pandas_row["frames_by_kernels"] > 0
-    assert row["check"].startswith("failed: AttributeError")  # it has no query of components
 
 
 def test_dask_frames_beside_one_graph(tmp_path):

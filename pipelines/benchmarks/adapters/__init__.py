@@ -1,9 +1,10 @@
 """One file per library: the table of how it computes the tasks of ``tasks.py``.
 
-A row names a task and has up to four functions: `graph` builds what the library runs on, `run` of
+A row names a task and has up to five functions: `graph` builds what the library runs on, `run` of
 that and the workload (and a number of iterations for PageRank) is timed, `convert` brings the
 result into the form in which results are compared, by vertex id or in the order of
-`Workload.edges`, and `skip` says why a workload is left out.
+`Workload.edges`, `skip` says why a workload is left out, and `facts` of what the library ran on
+are recorded.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+import pandas
+
 from pipelines.benchmarks.graphs import Workload
 
-DAMPING, LABEL_ITERATIONS = 0.85, 10
+DAMPING = 0.85
 CLUSTERS = {"epsilon": 0.5, "mu": 4}  # GPUSCAN's mu of 3, which does not count the vertex itself
 FEW, MANY = 5, 25  # iterations of PageRank, whose difference gives the time of an iteration
 CPU_PEERS = ("SciPy", "NetworKit", "igraph", "python-graphblas")
@@ -27,7 +31,10 @@ HINTS = {"cuGraph": "it is pylibcugraph-cu12 or -cu13", "cuSPARSE": "it is part 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """How a library computes a task; times are compared with ours of the same `outputs`."""
+    """How a library computes a task; times are compared with ours of the same `outputs`.
+
+    `measure_peak` is that of the session unless the work is done elsewhere.
+    """
 
     library: str
     task: str
@@ -36,9 +43,11 @@ class Entry:
     graph: Callable[[Workload], Any] = lambda case: None
     convert: Callable[[Any, Workload], Any] = lambda answer, case: answer
     skip: Callable[[Workload], str | None] = lambda case: None
+    facts: Callable[[Any], Mapping[str, Any]] = lambda graph: {}
     precision: str = "double"
     note: str = ""
     columns: Mapping[str, Any] = field(default_factory=dict)
+    measure_peak: Callable[[Callable[[], Any]], tuple[int | None, Any]] | None = None
 
     def prepare(self, case: Workload) -> Callable[..., Any]:
         return partial(self.run, case.shared(self.graph), case)
@@ -64,13 +73,14 @@ class Library:
         self, task: str, implementation: str, run: Callable[..., Any],
         graph: Callable[[Workload], Any] = Entry.graph,
         convert: Callable[[Any, Workload], Any] = Entry.convert, *,
-        skip: Callable[[Workload], str | None] = Entry.skip, precision: str = "double",
+        skip: Callable[[Workload], str | None] = Entry.skip,
+        facts: Callable[[Any], Mapping[str, Any]] = Entry.facts, precision: str = "double",
         note: str = "", **columns: Any,
     ) -> None:  # fmt: skip
         """Add an entry."""
         note = "; ".join(filter(None, [note, self.note]))
         self.entries.append(Entry(self.name, task, implementation, run, graph, convert, skip,
-                                  precision, note, columns))  # fmt: skip
+                                  facts, precision, note, columns))  # fmt: skip
 
 
 def products_below(limit: int) -> Callable[[Workload], str | None]:
@@ -81,6 +91,17 @@ def products_below(limit: int) -> Callable[[Workload], str | None]:
         return f"squared degrees add up to {total:,}, beyond {limit:,}" if total > limit else None
 
     return skip
+
+
+def scatter(column: str) -> Callable[[pandas.DataFrame, Workload], Any]:
+    """Return the function that orders a column by vertex id, with -1 for vertices that lack."""
+
+    def convert(answer: pandas.DataFrame, case: Workload) -> Any:
+        values = np.full(case.vertices, -1.0)
+        values[answer["vertex"]] = answer[column]
+        return case.xp.asarray(values)
+
+    return convert
 
 
 def find_entries(task: str, on_gpu: bool, names: list[str] | None = None) -> list[Entry]:

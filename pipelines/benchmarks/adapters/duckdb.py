@@ -5,10 +5,14 @@ from __future__ import annotations
 import duckdb
 import pandas
 
+from pipelines.benchmarks.adapters import Library, scatter
+from pipelines.benchmarks.graphs import Workload
+
 ITERATIONS = 10  # of PageRank
+library = Library("DuckDB")
 
 
-def pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
+def pagerank(edges: pandas.DataFrame, case: Workload) -> pandas.DataFrame:
     database = duckdb.connect()
     database.register("edges", edges)
     database.execute("create table arcs as select distinct source, destination from edges")
@@ -33,11 +37,13 @@ def pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
     return database.sql("select vertex, pagerank from state order by vertex").df()
 
 
-def bfs(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
+def bfs(edges: pandas.DataFrame, case: Workload) -> pandas.DataFrame:
     database = duckdb.connect()
     database.register("edges", edges)
     database.execute("create table arcs as select source, destination from edges")
-    database.execute(f"create table reached as select {root}::bigint as vertex, 0 as distance")
+    database.execute(
+        f"create table reached as select {case.start}::bigint as vertex, 0 as distance"
+    )
     level, size = 0, 1
     while size:
         level += 1
@@ -47,3 +53,7 @@ def bfs(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
             where distance = {level - 1} and destination not in (select vertex from reached)
             """).fetchall()
     return database.sql("select vertex, distance from reached order by vertex").df()
+
+
+for task, run, column in (("pagerank", pagerank, "pagerank"), ("bfs", bfs, "distance")):
+    library.add(task, "joins", run, lambda case: case.host_frame, scatter(column), engine="pandas")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import pandas
 import polars
 
+from pipelines.benchmarks.adapters import Library, scatter
+from pipelines.benchmarks.graphs import Workload
+
 ITERATIONS = 10  # of PageRank
+library = Library("Polars")
 
 
-def pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
+def pagerank(edges: pandas.DataFrame, case: Workload) -> pandas.DataFrame:
     arcs = polars.from_pandas(edges[["source", "destination"]]).unique()
     vertices = polars.concat([arcs["source"], arcs["destination"]]).unique().alias("vertex")
     degrees = arcs.group_by(vertex="source").agg(degree=polars.len())
@@ -28,9 +32,10 @@ def pagerank(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
     return state.select("vertex", "pagerank").sort("vertex").to_pandas()
 
 
-def bfs(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
+def bfs(edges: pandas.DataFrame, case: Workload) -> pandas.DataFrame:
     arcs = polars.from_pandas(edges[["source", "destination"]])
-    frontier = polars.DataFrame({"vertex": [root], "distance": [0]})
+    root = polars.Series([case.start], dtype=arcs["source"].dtype)
+    frontier = polars.DataFrame({"vertex": root, "distance": [0]})
     reached = frontier
     while len(frontier):
         level = frontier["distance"][0] + 1
@@ -41,3 +46,7 @@ def bfs(edges: pandas.DataFrame, root: int) -> pandas.DataFrame:
         )
         reached = polars.concat([reached, frontier])
     return reached.sort("vertex").to_pandas()
+
+
+for task, run, column in (("pagerank", pagerank, "pagerank"), ("bfs", bfs, "distance")):
+    library.add(task, "joins", run, lambda case: case.host_frame, scatter(column), engine="pandas")

@@ -1,73 +1,99 @@
-"""rapidsgraph: every method on a ready Graph."""
+"""rapidsgraph: its call of each task, and every method on a ready Graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 import rapidsgraph as rg
-from pipelines.benchmarks.adapters import (
-    CLUSTERS,
-    DAMPING,
-    LABEL_ITERATIONS,
-    Library,
-    products_below,
-)
-from pipelines.benchmarks.answers import PRECISIONS, clusters_and_cores, result_arrays
+from pipelines.benchmarks.adapters import CLUSTERS, DAMPING, Library, products_below
+from pipelines.benchmarks.answers import PRECISIONS, clusters_and_cores, result_array
 from pipelines.benchmarks.graphs import Workload, pack
 from rapidsgraph.graph.csr import row_indices
 
-library = Library("rapidsgraph")
-add = library.add
 COUNTS = "common neighbors"  # beginning of the keys by which a Graph caches the counts of edges
+library = Library("rapidsgraph")
 
 
-def ready(case: Workload) -> Any:
-    return case.graph
+@dataclass(frozen=True)
+class Call:
+    """A function of rapidsgraph, its options, and the column of its result that is compared.
+
+    It takes graphs, frames of any library, and layered edge lists.
+    """
+
+    function: str
+    column: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def starts(self, case: Workload) -> tuple[int, ...]:
+        """Return the arguments after the graph: of searches, the vertex where they start."""
+        return (case.start,) if self.column == "distance" else ()
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return getattr(rg, self.function)(*arguments, **{**self.options, **options})
+
+    def values(self, result: Any, xp: Any = np) -> Any:
+        """Return a result in the form in which it is compared."""
+        result = result.compute() if hasattr(result, "compute") else result
+        if self.column == "cluster":
+            return clusters_and_cores(result)
+        values = result_array(result, self.column, xp)
+        return xp.where(values < 0, np.inf, values) if self.column == "distance" else values
 
 
-def column(name: str) -> Callable[[Any, Workload], Any]:
-    """Return the function that returns a column of a result as an array, with -1 for nulls."""
-    return lambda answer, case: result_arrays({name: answer[name]}, case.xp)[name]
+CALLS = {
+    "pagerank": Call("pagerank", "pagerank",
+                     {"damping": DAMPING, "tolerance": 0, "progress": False}),
+    "bfs": Call("bfs", "distance"),
+    "sssp": Call("sssp", "distance"),
+    "components": Call("connected_components", "component"),
+    "strong components": Call("connected_components", "component", {"strong": True}),
+    "label_propagation": Call("label_propagation", "label"),
+    "triangle_count": Call("triangle_count", "triangles"),
+    "clustering_coefficient": Call("clustering_coefficient", "coefficient"),
+    "core_number": Call("core_number", "core"),
+    "neighbor_similarity": Call("neighbor_similarity", "jaccard"),
+    "similarity": Call("structural_similarity", "similarity"),
+    "scan": Call("scan", "cluster", CLUSTERS),
+}  # fmt: skip
 
 
-def uncached(call: Callable[..., Any]) -> Callable[[Any, Workload], Any]:
-    """Return a call that first empties the graph's cache of counts."""
+def forget_counts(graph: Any) -> None:
+    """Remove the common neighbors that a Graph has cached."""
+    for key in [key for key in graph._cache if key.startswith(COUNTS)]:
+        del graph._cache[key]
 
-    def run(graph: Any, case: Workload) -> Any:
-        for key in [key for key in graph._cache if key.startswith(COUNTS)]:
-            del graph._cache[key]
-        return call(graph)
 
-    return run
+def add(task: str, implementation: str, options: Mapping[str, Any], **columns: Any) -> None:
+    """Add a call on a Graph, for which common neighbors are counted again."""
+    call = CALLS[task]
+
+    def run(arguments: Any, case: Workload, *iterations: int) -> Any:
+        forget_counts(arguments[0])
+        limits = zip(["max_iterations"], iterations, strict=False)
+        return call(*arguments, **options, **dict(limits))
+
+    library.add(task, implementation, run, lambda case: (case.graph, *call.starts(case)),
+                lambda answer, case: call.values(answer, case.xp), **columns)  # fmt: skip
 
 
 for precision in PRECISIONS:
     for method in ("auto", "edge", "node", "contribution", "warp"):
-        add("pagerank", method,
-            lambda graph, case, iterations, m=method, p=precision: rg.pagerank(
-                graph, damping=DAMPING, tolerance=0, max_iterations=iterations, method=m,
-                precision=p, progress=False),
-            ready, column("pagerank"), precision=precision)  # fmt: skip
-
+        options = {"method": method, "precision": precision}
+        add("pagerank", method, options, precision=precision)
 for predecessors in (True, False):
-    add("bfs", "bfs", lambda graph, case, p=predecessors: rg.bfs(graph, case.start, predecessors=p),
-        ready, column("distance"), predecessors=predecessors)  # fmt: skip
-    add("sssp", "sssp",
-        lambda graph, case, p=predecessors: rg.sssp(graph, case.start, predecessors=p),
-        ready, column("distance"), predecessors=predecessors)  # fmt: skip
-
-for task, name, output, options in (
-    ("components", "connected_components", "component", {}),
-    ("strong components", "connected_components", "component", {"strong": True}),
-    ("label_propagation", "label_propagation", "label", {"iterations": LABEL_ITERATIONS}),
-    ("triangle_count", "triangle_count", "triangles", {}),
-    ("clustering_coefficient", "clustering_coefficient", "coefficient", {}),
-    ("core_number", "core_number", "core", {}),
-    ("neighbor_similarity", "neighbor_similarity", "jaccard", {"kind": "jaccard"}),
-):
-    add(task, name, uncached(partial(getattr(rg, name), **options)), ready, column(output))
+    for task in ("bfs", "sssp"):
+        add(task, task, {"predecessors": predecessors}, predecessors=predecessors)
+for task in (
+    "components", "strong components", "label_propagation", "triangle_count",
+    "clustering_coefficient", "core_number", "neighbor_similarity",
+):  # fmt: skip
+    add(task, CALLS[task].function, {})
 
 
 def cluster_counted(graph: Any, case: Workload, method: str) -> Any:
@@ -75,18 +101,15 @@ def cluster_counted(graph: Any, case: Workload, method: str) -> Any:
     return rg.scan(graph, **CLUSTERS, method=method)
 
 
-def clusters(answer: Any, case: Workload) -> Any:
-    return clusters_and_cores(answer)
-
-
 for method in ("auto", "gpuscan"):  # the latter compares whole lists
     skip = products_below(5 * 10**9) if method == "gpuscan" else lambda case: None
-    add("scan", method, uncached(lambda graph, m=method: rg.scan(graph, **CLUSTERS, method=m)),
-        ready, clusters, skip=skip, gives="similarity and clustering")  # fmt: skip
-    add("scan", method, lambda graph, case, m=method: cluster_counted(graph, case, m),
-        ready, clusters, skip=skip, gives="clustering alone")  # fmt: skip
-add("scan", "ScanIndex.query", lambda index, case: index.query(**CLUSTERS),
-    lambda case: rg.ScanIndex(case.graph), clusters, gives="clustering alone")  # fmt: skip
+    add("scan", method, {"method": method}, skip=skip, gives="similarity and clustering")
+    library.add("scan", method, partial(cluster_counted, method=method), lambda case: case.graph,
+                lambda answer, case: clusters_and_cores(answer), skip=skip,
+                gives="clustering alone")  # fmt: skip
+library.add("scan", "ScanIndex.query", lambda index, case: index.query(**CLUSTERS),
+            lambda case: rg.ScanIndex(case.graph),
+            lambda answer, case: clusters_and_cores(answer), gives="clustering alone")  # fmt: skip
 
 
 def build_and_iterate(_: None, case: Workload) -> Any:
@@ -100,8 +123,9 @@ def incoming(graph: Any, case: Workload) -> Any:
     return pack(graph.csc.neighbors, row_indices(graph.csc))
 
 
-add("build", "by source", lambda _, case: case.build(), by="source",
-    convert=lambda graph, case: pack(row_indices(graph.csr), graph.csr.neighbors))  # fmt: skip
-add("build", "by destination", lambda _, case: case.build(layout="csc"), convert=incoming,
-    by="destination")  # fmt: skip
-add("build and iterate", "pagerank", build_and_iterate, convert=incoming)
+library.add("build", "by source", lambda _, case: case.build(), by="source",
+            convert=lambda graph, case: pack(row_indices(graph.csr), graph.csr.neighbors)
+            )  # fmt: skip
+library.add("build", "by destination", lambda _, case: case.build(layout="csc"), convert=incoming,
+            by="destination")  # fmt: skip
+library.add("build and iterate", "pagerank", build_and_iterate, convert=incoming)
