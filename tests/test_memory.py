@@ -17,7 +17,7 @@ from traced_memory import trace_memory
 import rapidsgraph as rg
 from rapidsgraph import device, validation
 from rapidsgraph.algorithms import run_memory
-from rapidsgraph.graph import local_graph
+from rapidsgraph.graph.build import MAX_BASE_BYTES, MAX_BYTES_PER_NAME, MIN_CHECKED_SIZE
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
     BASE_BYTES,
@@ -26,7 +26,7 @@ from rapidsgraph.graph.build_memory import (
     build_bytes,
     name_column_stats,
 )
-from rapidsgraph.graph.local_graph import MAX_BASE_BYTES, MAX_BYTES_PER_NAME, LocalGraph
+from rapidsgraph.graph.local_graph import LocalGraph
 
 pytestmark = pytest.mark.slow
 
@@ -406,7 +406,7 @@ def test_build_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     needed = build_bytes(100_000, 0, columns=name_column_stats(ids, ids), xp=xp)
     monkeypatch.setattr(validation, "MIN_CHECKED_BYTES", 0)
     monkeypatch.setattr(device, "free_memory", lambda xp: needed - 1)
-    monkeypatch.setattr("rapidsgraph.graph.local_graph.name_vertices", None)  # is not reached
+    monkeypatch.setattr("rapidsgraph.graph.build.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"
     message = (
         f"building a graph of 100,000 rows needs about [0-9.]+ MB and [0-9.]+ MB are free {where}"
@@ -436,7 +436,7 @@ def test_run_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
 def test_free_memory_is_read_for_large_graphs_only(monkeypatch):
     reads = []
     monkeypatch.setattr(device, "free_memory", lambda xp: reads.append(xp) or 2**40)
-    sizes = local_graph.MIN_CHECKED_SIZE // 2, run_memory.MIN_CHECKED_SIZE // 2
+    sizes = MIN_CHECKED_SIZE // 2, run_memory.MIN_CHECKED_SIZE // 2
     for size, num_reads in ((sizes[0] - 1, 0), (sizes[0], 1), (sizes[1] - 1, 1), (sizes[1], 2)):
         reads.clear()
         names = np.arange(size)

@@ -29,8 +29,9 @@ from rapidsgraph.algorithms import similarity
 from rapidsgraph.device.arrays import Array
 from rapidsgraph.frames import Frame
 from rapidsgraph.generate.arrays import draw_weights
+from rapidsgraph.graph.build import build_graph
 from rapidsgraph.graph.csr import row_indices
-from rapidsgraph.graph.local_graph import LocalGraph, build_graph
+from rapidsgraph.graph.local_graph import LocalGraph
 
 SEED = 1
 NUM_FILES = 8  # of a graph that is read from files

@@ -33,7 +33,7 @@ from pipelines.benchmarks.wolfpath import NO_OVERLAP, STREAMED
 from rapidsgraph import device
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import storage_of
-from rapidsgraph.graph.local_graph import build_graph
+from rapidsgraph.graph.build import build_graph
 from rapidsgraph.layered import streaming
 from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import PARTITION_BYTES

@@ -15,8 +15,9 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..frames import Frame
+from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, row_indices
-from ..graph.local_graph import GraphLike, as_local_graph
+from ..graph.local_graph import GraphLike
 from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from .parameters import ComponentParameters
 from .run_memory import Algorithm, check_run_memory

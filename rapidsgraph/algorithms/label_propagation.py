@@ -14,8 +14,9 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..frames import Frame
+from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, mark_proper
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import WARP
 from .parameters import LabelParameters

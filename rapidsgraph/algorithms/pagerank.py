@@ -25,7 +25,8 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..frames import Frame, VertexValues
-from ..graph.local_graph import GraphLike, as_local_graph
+from ..graph.build import as_local_graph
+from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
 from ..graph.vertex_values import resolve_vertex_values
 from ..graph.weight_sums import check_out_weights

@@ -15,7 +15,8 @@ import numpy as np
 from .. import device, frames
 from ..device import Array
 from ..frames import Frame
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.build import as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_arguments import find_vertices, is_one_vertex, resolve_vertices
 from ..graph.vertex_names import Labeling
 from ..graph.weight_order import has_lists_by_weight

@@ -15,6 +15,7 @@ import numpy as np
 from .. import device
 from ..device import Array
 from ..frames import Frame
+from ..graph.build import as_local_graph
 from ..graph.csr import (
     Adjacency,
     count_upper,
@@ -23,7 +24,7 @@ from ..graph.csr import (
     simplify,
     to_undirected,
 )
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import BLOCK_THREADS, SIMILARITY_LEVELS, SIMILARITY_STRUCTURAL, WARP
 from .parameters import Parameters

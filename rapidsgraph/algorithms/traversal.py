@@ -19,8 +19,9 @@ import numpy as np
 from .. import device, kernels
 from ..device import Array
 from ..frames import Frame, Vertices
+from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, count_nonempty, row_indices, transpose
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
 from ..graph.weight_order import lists_by_weight, record_search, should_read_by_weight

@@ -13,8 +13,9 @@ from typing import Any
 from .. import device
 from ..device import Array
 from ..frames import Frame
+from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, offsets_from_sizes
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.pair_sort import sort_pairs
 from ..kernels.constants import WARP
 from .parameters import Parameters

@@ -17,8 +17,9 @@ import numpy as np
 
 from ..errors import GraphError
 from ..frames import Frame, Vertices, is_dask
+from ..graph.build import check_policies
 from ..graph.edge_columns import EdgeSchema, read_columns
-from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops, check_policies
+from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops
 from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertex_range, check_vertices
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns

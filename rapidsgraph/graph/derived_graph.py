@@ -11,9 +11,10 @@ from .. import device
 from ..device import Array
 from ..frames import Frame, Vertices
 from ..validation import check_choice, check_free_memory, reject
+from .build import build_from_ids
 from .build_memory import csr_build_bytes
 from .csr import Adjacency, filter_offsets, row_indices, select_rows
-from .local_graph import LocalGraph, build_from_ids
+from .local_graph import LocalGraph
 from .multi_edges import MULTI_EDGES, MultiEdges
 from .vertex_arguments import resolve_vertices
 

@@ -14,14 +14,8 @@ from ..errors import GraphError, VertexNotFoundError, VertexTypeError
 from ..frames import Frame, Vertices
 from ..validation import DEFAULT_WEIGHT, as_list, is_default_weight, suggest_parameters
 from . import derived_graph, export
-from .local_graph import (
-    BuildReport,
-    LocalGraph,
-    SelfLoops,
-    StoredGraph,
-    as_local_graph,
-    build_graph,
-)
+from .build import as_local_graph, build_graph
+from .local_graph import BuildReport, LocalGraph, SelfLoops, StoredGraph
 from .multi_edges import DEFAULT_MULTI_EDGES, MultiEdges
 from .vertex_arguments import find_vertices
 

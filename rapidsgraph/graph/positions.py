@@ -18,8 +18,9 @@ from ..device import Array
 from ..errors import GraphError, MissingColumnError, format_value
 from ..frames import Column
 from ..validation import check_free_memory, check_weights, reject, vertex_labels
+from .build import build_from_ids
 from .build_memory import csr_build_bytes
-from .local_graph import LocalGraph, build_from_ids
+from .local_graph import LocalGraph
 from .multi_edges import MultiEdges
 from .vertex_names import Labeling, VertexNames, check_names
 from .vertex_naming import name_vertices

@@ -10,8 +10,9 @@ import numpy as np
 
 from .. import device
 from ..device import Array
+from .build import MIN_CHECKED_SIZE
 from .csr import Adjacency, row_indices
-from .local_graph import MIN_CHECKED_SIZE, LocalGraph
+from .local_graph import LocalGraph
 from .pair_sort import sort_pairs
 
 CACHE_KEY = "lists by weight"

@@ -18,7 +18,7 @@ from ..atomic import check_regular_file
 from ..device import Device, choose
 from ..errors import GraphError
 from ..frames import Vertices
-from ..graph.local_graph import check_policies
+from ..graph.build import check_policies
 from ..io.edge_files import choose_weight_column, list_weight_candidates
 from ..io.formats import Format
 from ..io.inputs import Input, InputFiles, display_name, is_local, open_input

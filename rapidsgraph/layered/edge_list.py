@@ -12,15 +12,9 @@ from .. import frames
 from ..device import Device, choose
 from ..errors import GraphError, format_value, warn
 from ..frames import Frame, Vertices
+from ..graph.build import as_local_graph
 from ..graph.graph import Graph
-from ..graph.local_graph import (
-    GraphLike,
-    LocalGraph,
-    SelfLoops,
-    StoredGraph,
-    as_local_graph,
-    storage_of,
-)
+from ..graph.local_graph import GraphLike, LocalGraph, SelfLoops, StoredGraph, storage_of
 from ..graph.multi_edges import DEFAULT_MULTI_EDGES, MultiEdges
 from ..io.formats import Format
 from ..io.inputs import Input, InputFiles

@@ -17,9 +17,10 @@ from .. import device
 from ..device import Array, ArrayModule
 from ..dispatch import Graph
 from ..errors import GraphError
+from ..graph.build import build_from_ids
 from ..graph.build_memory import csr_build_bytes
 from ..graph.csr import Adjacency, offsets_from_sizes, row_indices
-from ..graph.local_graph import LocalGraph, build_from_ids
+from ..graph.local_graph import LocalGraph
 from ..graph.positions import NetworkXEdges
 from ..graph.vertex_names import Labeling, VertexNames
 from ..validation import check_free_memory, check_weights

@@ -16,9 +16,10 @@ from ..algorithms.scan_index import ScanIndex
 from ..device import Array
 from ..errors import GraphError
 from ..frames import Frame
+from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, row_indices
 from ..graph.graph import Graph
-from ..graph.local_graph import LocalGraph, as_local_graph
+from ..graph.local_graph import LocalGraph
 from ..kernels.constants import HUB
 from ..validation import check_free_memory, suggest_parameters
 from ..verify.cluster_reader import LOW_WORD, check_roles, read_clusters

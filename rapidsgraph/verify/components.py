@@ -9,8 +9,9 @@ from ..device import Array, array_module, count_nonzero, to_host
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
+from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, from_coo, row_indices, transpose
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..validation import check_flag, suggest_parameters
 from .result_reader import Result, vertex_name
 

@@ -8,8 +8,9 @@ from ..device import Array, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
+from ..graph.build import as_local_graph
 from ..graph.csr import row_indices
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..validation import check_count, check_seed, suggest_parameters
 from .result_reader import Result, verification_errors, vertex_name
 

@@ -12,8 +12,9 @@ from ..algorithms.parameters import FRAME_OPTIONS
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame, VertexValues
+from ..graph.build import as_local_graph
 from ..graph.csr import row_indices
-from ..graph.local_graph import GraphLike, as_local_graph
+from ..graph.local_graph import GraphLike
 from ..graph.weight_sums import check_out_weights
 from ..validation import suggest_parameters
 from .result_reader import Result, vertex_name

@@ -20,8 +20,9 @@ from ..device import Array, array_module, count_nonzero, flatnonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame, Vertices
+from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, row_indices
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..validation import suggest_parameters
 from .result_reader import Result, vertex_name

@@ -9,8 +9,9 @@ from ..device import Array, array_module, count_nonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
 from ..frames import Frame
+from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, row_indices, to_undirected
-from ..graph.local_graph import GraphLike, LocalGraph, as_local_graph
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..validation import suggest_parameters
 from .result_reader import Result, vertex_name
 

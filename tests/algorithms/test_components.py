@@ -20,7 +20,7 @@ from hypothesis import given, settings
 
 import rapidsgraph as rg
 from rapidsgraph.generate import grid, rmat
-from rapidsgraph.graph.local_graph import build_graph
+from rapidsgraph.graph.build import build_graph
 
 pytestmark = pytest.mark.slow
 

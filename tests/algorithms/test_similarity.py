@@ -25,8 +25,8 @@ from hypothesis import given, settings
 import rapidsgraph as rg
 from rapidsgraph.algorithms import similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
+from rapidsgraph.graph.build import build_graph
 from rapidsgraph.graph.csr import row_indices
-from rapidsgraph.graph.local_graph import build_graph
 
 all_methods = pytest.mark.parametrize("method", ALL_METHODS)
 

@@ -8,7 +8,7 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.algorithms import traversal
-from rapidsgraph.graph.local_graph import as_local_graph
+from rapidsgraph.graph.build import as_local_graph
 from rapidsgraph.graph.weight_order import (
     has_lists_by_weight,
     lists_by_weight,

@@ -165,7 +165,7 @@ def test_quiet_commands_print_errors(edges):
 def test_log_levels(edges):
     done = run("pagerank", edges, "--log-level", "info")
     assert re.search(r"^\d\d:\d\d:\d\d INFO rapidsgraph\.", done.stderr)
-    assert "local_graph: built a graph on the cpu: 2 vertices, 2 edges from 2 rows" in done.stderr
+    assert "graph.build: built a graph on the cpu: 2 vertices, 2 edges from 2 rows" in done.stderr
     assert "rapidsgraph.dispatch: pagerank: kernels in this process, method 'auto'" in done.stderr
     assert re.search(r"pagerank: \d+ iterations, residual", done.stderr)
     assert "DEBUG" not in done.stderr
@@ -181,7 +181,7 @@ def test_the_library_logs(caplog):
     with caplog.at_level(logging.DEBUG, "rapidsgraph"):
         rg.bfs({"source": [0, 1], "destination": [1, 2]}, 0)
     names = {record.name for record in caplog.records}
-    assert {"rapidsgraph.dispatch", "rapidsgraph.graph.local_graph"} <= names
+    assert {"rapidsgraph.dispatch", "rapidsgraph.graph.build"} <= names
     assert "levels from 1 sources" in caplog.text
 
 

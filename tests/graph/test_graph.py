@@ -10,7 +10,7 @@ from conftest import FrameMaker, build_storage, columns_of, random_edges, ranks_
 import rapidsgraph as rg
 from rapidsgraph.dispatch import in_memory
 from rapidsgraph.frames import is_dask
-from rapidsgraph.graph.local_graph import build_graph
+from rapidsgraph.graph.build import build_graph
 
 MULTI_EDGES = ["keep", "first", "sum", "min", "max"]
 # Parallel edges in no order, also against each other, and self-loops.

@@ -11,7 +11,7 @@ from conftest import build_storage
 import rapidsgraph as rg
 from rapidsgraph import device, frames, plot, validation
 from rapidsgraph.errors import GraphError
-from rapidsgraph.graph.local_graph import build_graph
+from rapidsgraph.graph.build import build_graph
 
 pytest.importorskip("matplotlib")
 

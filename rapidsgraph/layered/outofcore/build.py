@@ -30,8 +30,9 @@ import numpy as np
 from ... import device
 from ...atomic import temporary_folder
 from ...errors import GraphError, format_bytes, format_value
+from ...graph.build import check_policies
 from ...graph.edge_columns import check_name_kinds
-from ...graph.local_graph import SelfLoops, check_policies
+from ...graph.local_graph import SelfLoops
 from ...graph.multi_edges import MultiEdges
 from ...graph.vertex_names import Labeling, VertexNames
 from ...graph.vertex_naming import check_ids_in_range
