@@ -215,7 +215,7 @@ def _compute_statistics(
         "squares_unclustered": float((degrees[~is_member] ** 2).sum()),
     }
     by_rank = communicator.all_gather_object(counts)
-    total = {name: sum(each[name] for each in by_rank) for name in counts}
+    total = {name: sum(rank_counts[name] for rank_counts in by_rank) for name in counts}
     arcs = max(total["arcs"], 1)
     squares = float((cluster_degrees**2).sum()) + total["squares_unclustered"]
     return None, {
@@ -247,7 +247,7 @@ def _select_clusters_and_hubs(
         large[large["cluster"] == number].nlargest(NUM_MEMBERS, "degree") for number in numbers
     ]
     hubs = roles[roles["role"] == "hub"].nlargest(NUM_HUBS, "degree")
-    *members, hubs = dask.compute(*(each.to_backend("pandas") for each in [*members, hubs]))
+    *members, hubs = dask.compute(*(series.to_backend("pandas") for series in [*members, hubs]))
     sizes = [
         [int(counts.get((number, role), 0)) for role in ("core", "border")] for number in numbers
     ]

@@ -144,7 +144,7 @@ def read_edges(
             column=column,
             value=value,
         )
-    counts = _count_dropped({name: sum(int(each[name]) for each in stages) for name in stages[0]})
+    counts = _count_dropped({name: sum(int(stage[name]) for stage in stages) for name in stages[0]})
     if not counts["rows"]:
         raise rg.GraphError(f"{files.path}: there are no rows", path=files.path)
     if not counts["kept"]:
@@ -183,7 +183,7 @@ def _final_dtypes(files: LogFiles) -> dict[str, str | None]:
     dtypes: dict[str, str | None] = {}
     for option, column in files.columns.items():
         arrow_types = {column_types[column] for column_types in files.types.values()}
-        arrow_types = {each for each in arrow_types if not types.is_null(each)}
+        arrow_types = {arrow_type for arrow_type in arrow_types if not types.is_null(arrow_type)}
         if option == "time":
             continue
         dtypes[column] = None

@@ -64,13 +64,13 @@ def open_log_files(path: str | Path, **columns: str | None) -> LogFiles:
     with open_input(path) as files, read_errors(path):
         if files.format != "parquet":
             raise rg.GraphError(f"{path}: pipelines read Parquet only; convert the file", path=path)
-    paths = [str(each.path) for each in files.files]
+    paths = [str(file.path) for file in files.files]
     endpoints = [columns.get(end) for end in ("source", "destination")]
     names_of_first = _read_schema(paths[0]).names
     columns["weight"] = choose_weight(columns.get("weight"), names_of_first, endpoints)
     names = {option: column for option, column in columns.items() if column is not None}
     _check_different(names)
-    types = {each: _column_types(each, names) for each in paths}
+    types = {path: _column_types(path, names) for path in paths}
     kinds = {column: _common_kind(types, column) for column in names.values()}
     for option, column in names.items():
         _check_kind(path, option, column, kinds[column])

@@ -30,13 +30,13 @@ PARAMETERS = {
     name: typing.get_type_hints(inspect.unwrap(next(iter(row.values()))))["parameters"]
     for name, row in IMPLEMENTATIONS.items()
 }
-ROWS = [(name, each) for name, row in IMPLEMENTATIONS.items() for each in row]
+ROWS = [(name, kind) for name, row in IMPLEMENTATIONS.items() for kind in row]
 WITH_METHODS = [name for name, row in IMPLEMENTATIONS.items() if FrameGraph in row]
 LAYERED_MISSING = [
-    (name, each)
+    (name, kind)
     for name in IMPLEMENTATIONS
-    for each in (LayeredStorage, DistributedLayeredStorage)
-    if (name, each) not in ROWS
+    for kind in (LayeredStorage, DistributedLayeredStorage)
+    if (name, kind) not in ROWS
 ]
 
 
@@ -143,7 +143,7 @@ def test_a_missing_implementation_is_an_error_that_names_those_that_exist(name, 
     with pytest.raises(rg.GraphError, match=f"^{name} does not support layered edge lists") as info:
         getattr(rg, name)(object.__new__(storage_type))
     assert info.value.parameter == "graph"
-    supported = [each for each, row in IMPLEMENTATIONS.items() if storage_type in row]
+    supported = [other for other, row in IMPLEMENTATIONS.items() if storage_type in row]
     assert f"only {', '.join(supported)} do" in str(info.value)
 
 
@@ -162,7 +162,7 @@ def test_method_frames_needs_no_distributed_form(monkeypatch):
     graph = object.__new__(DistributedGraph)
     calls = observe("scan", FrameGraph, monkeypatch)
     assert rg.scan(graph, method="frames") == "result"
-    assert [each for each, _ in calls] == [graph]
+    assert [argument for argument, _ in calls] == [graph]
 
 
 def test_an_algorithm_without_a_frame_form(monkeypatch):

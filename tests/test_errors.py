@@ -58,9 +58,9 @@ ERRORS = [
 
 
 def test_the_list_has_every_exception():
-    classes = {each for each in vars(errors).values() if isinstance(each, type)}
+    classes = {value for value in vars(errors).values() if isinstance(value, type)}
     assert {type(error) for error in ERRORS} == {
-        each for each in classes if issubclass(each, GraphError)
+        error_type for error_type in classes if issubclass(error_type, GraphError)
     }
 
 

@@ -82,17 +82,23 @@ def public_callables():
     """Parameters for the public functions, constructors, class methods and methods with options."""
     modules = {"generate", "plot", "verify"}
     functions = {name: getattr(rg, name) for name in rg.__all__ if name not in modules}
-    functions = {name: each for name, each in functions.items() if inspect.isfunction(each)}
+    functions = {
+        name: function for name, function in functions.items() if inspect.isfunction(function)
+    }
     for name in modules:
         module = getattr(rg, name)
-        own = {each: getattr(module, each) for each in module.__all__}
-        functions |= {f"{name}.{each}": f for each, f in own.items() if inspect.isfunction(f)}
+        own = {key: getattr(module, key) for key in module.__all__}
+        functions |= {
+            f"{name}.{key}": function
+            for key, function in own.items()
+            if inspect.isfunction(function)
+        }
     for path in (
         "Graph", "ScanIndex", "ScanIndex.open", "ScanIndex.query", "ScanIndex.sweep",
         "LayeredEdgeList.build", "LayeredEdgeList.cached", "LayeredEdgeList.open",
     ):  # fmt: skip
         functions[path] = functools.reduce(getattr, path.split("."), rg)
-    return [pytest.param(each, id=name) for name, each in sorted(functions.items())]
+    return [pytest.param(function, id=name) for name, function in sorted(functions.items())]
 
 
 @pytest.mark.parametrize("function", public_callables())

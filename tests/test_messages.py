@@ -308,7 +308,7 @@ def test_weight_warnings_come_once_at_the_line_of_the_call():
                  lambda: rg.pagerank(edges, method="frames")):  # fmt: skip
         with pytest.warns(rg.WeightWarning) as warned:
             call()
-        assert [each.filename for each in warned] == [__file__]
+        assert [warning.filename for warning in warned] == [__file__]
         assert warned[0].lineno == call.__code__.co_firstlineno
 
 

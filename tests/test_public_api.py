@@ -24,14 +24,14 @@ GRAPH_CLASSES = ["Graph", "LayeredEdgeList", "ScanIndex"]
 
 
 def members(name):
-    return [each for each in dir(getattr(rg, name)) if not each.startswith("_")]
+    return [member for member in dir(getattr(rg, name)) if not member.startswith("_")]
 
 
 def documented():
     yield from FUNCTIONS
     yield from CLASSES
     for name in GRAPH_CLASSES:
-        yield from (f"{name}.{each}" for each in members(name))
+        yield from (f"{name}.{member}" for member in members(name))
 
 
 @pytest.mark.parametrize("name", [*documented()])
@@ -51,9 +51,9 @@ def issubclass_of_error(name):
 def test_public_functions_are_annotated(name):
     signature = inspect.signature(getattr(rg, name))
     missing = [
-        each.name
-        for each in signature.parameters.values()
-        if each.annotation is inspect.Parameter.empty
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.annotation is inspect.Parameter.empty
     ]
     assert missing == []
     assert signature.return_annotation is not inspect.Signature.empty
@@ -76,8 +76,8 @@ MEMBERS = {
 def test_help_lists_public_members_only(name):
     """State and internal constructors are private, and every member is documented."""
     graph_type = getattr(rg, name)
-    assert [each for each in dir(graph_type) if not each.startswith("_")] == MEMBERS[name].split()
-    assert all(inspect.getdoc(getattr(graph_type, each)) for each in members(name))
+    assert [key for key in dir(graph_type) if not key.startswith("_")] == MEMBERS[name].split()
+    assert all(inspect.getdoc(getattr(graph_type, member)) for member in members(name))
 
 
 def test_tables_have_a_row_for_each_value_of_an_option():

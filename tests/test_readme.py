@@ -201,7 +201,7 @@ def check_dask_options(command, words):
     pytest.importorskip("distributed")
     click = pytest.importorskip("click")
     module = __import__(f"distributed.cli.dask_{command}", fromlist=["main"])
-    names = {name for each in module.main.params for name in each.opts if name[0] == "-"}
+    names = {name for parameter in module.main.params for name in parameter.opts if name[0] == "-"}
     assert isinstance(module.main, click.Command)
     options = {word.partition("=")[0] for word in words if word.startswith("-")}
     assert options <= names

@@ -122,5 +122,5 @@ def test_compilation_is_logged_once(caplog, monkeypatch, tmp_path):
     with caplog.at_level(logging.INFO, "rapidsgraph"):
         assert add(1, 2) == 3
         assert add(1.0, 2) == 3
-    messages = [each for each in caplog.messages if "compiling kernels" in each]
+    messages = [message for message in caplog.messages if "compiling kernels" in message]
     assert len(messages) == 1

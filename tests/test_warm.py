@@ -117,7 +117,7 @@ def test_progress_and_the_number_of_entries(monkeypatch, tmp_path):
     assert result == (folders[1], 2)
     assert runs == [(name, "cpu") for name in warm.RUNS]
     total = len(warm.RUNS)
-    assert [(done, total) for done in (0, *range(2, total + 1))] == [each[:2] for each in reports]
+    assert [(done, total) for done in (0, *range(2, total + 1))] == [item[:2] for item in reports]
     asyncio.run(warm.dask_setup(None))
     assert len(runs) == 2 * total
 

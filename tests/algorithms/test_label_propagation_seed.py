@@ -19,7 +19,7 @@ def labels_by_hand(edges, num_vertices, iterations, seed):
         numbers = LabelOrder(seed, iteration).apply(np.arange(num_vertices)).tolist()
         new = []
         for vertex in range(num_vertices):
-            votes = [labels[each] for each in neighbors[vertex]]
+            votes = [labels[neighbor] for neighbor in neighbors[vertex]]
             new.append(
                 min(votes, key=lambda label: (-votes.count(label), numbers[label]))
                 if votes

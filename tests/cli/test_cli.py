@@ -29,7 +29,7 @@ except TypeError:
 
 def run(*arguments, code=0):
     """Run the command in this process; a traceback fails the test."""
-    done = RUNNER.invoke(cli.app, [str(each) for each in arguments])
+    done = RUNNER.invoke(cli.app, [str(argument) for argument in arguments])
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == code, done.output

@@ -69,8 +69,8 @@ def test_every_example_works(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(warm, "warm", lambda *_, **__: (tmp_path, 7))  # takes a minute
     main = typer.main.get_command(cli.app)
-    groups = [main, *(each for each in main.commands.values() if hasattr(each, "commands"))]
-    names = [*commands(), *(("", each) for each in groups)]
+    groups = [main, *(group for group in main.commands.values() if hasattr(group, "commands"))]
+    names = [*commands(), *(("", group) for group in groups)]
     for _, command in names:
         for example in examples_of(command):
             done = run(*shlex.split(example))
@@ -174,7 +174,7 @@ def test_log_levels(edges):
     assert "INFO" in run("pagerank", edges, "-q", "--log-level", "info").stderr
     logger = logging.getLogger("rapidsgraph")
     assert logger.level == logging.NOTSET
-    assert [type(each) for each in logger.handlers] == [logging.NullHandler]
+    assert [type(handler) for handler in logger.handlers] == [logging.NullHandler]
 
 
 def test_the_library_logs(caplog):

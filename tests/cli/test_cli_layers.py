@@ -502,7 +502,7 @@ def test_pagerank_replaces_no_layers(edges, there, given, reason, fits, makes):
     run("layer", edges, "--from", "c", *other[0])
     ranks = run("pagerank", f"{edges}.other", "--top", 6).stdout
     expected = run("pagerank", edges, *given.split(), "--top", 6).stdout
-    rows = [[float(row.split("\t")[2]) for row in each.splitlines()] for each in (ranks, expected)]
+    rows = [[float(row.split("\t")[2]) for row in text.splitlines()] for text in (ranks, expected)]
     np.testing.assert_allclose(*rows, rtol=0, atol=1e-6)
     if "leave" not in fits:
         assert run(*limited, *fits.split()[1:]).stderr == ""
@@ -702,7 +702,7 @@ def test_ctrl_c_in_the_middle_of_a_larger_file(tmp_path):
     program = "import rapidsgraph; from rapidsgraph.__main__ import main; main()"
     arguments = ["layer", path, "--from", 0, "--memory-limit", "60MB"]
     process = start(*arguments, program=program)
-    while not any(list(each.iterdir()) for each in tmp_path.glob(".e.parquet.layers.*.tmp")):
+    while not any(list(folder.iterdir()) for folder in tmp_path.glob(".e.parquet.layers.*.tmp")):
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60) == ("", INTERRUPTED)
@@ -741,7 +741,7 @@ def test_no_output_goes_into_a_layered_edge_list(edges, tmp_path):
     store, link = tmp_path / "s.layers", tmp_path / "link.arrow"
     run("layer", edges, "--from", "a", "--output", store)
     link.symlink_to(store / "edges.npy")
-    before = {each.name: each.read_bytes() for each in store.iterdir()}
+    before = {file.name: file.read_bytes() for file in store.iterdir()}
     for arguments in (
         *(["pagerank", store, "--output", path] for path in (store / "edges.npy", link)),
         ["bfs", store, "--output", store / "new.csv"],
@@ -754,7 +754,7 @@ def test_no_output_goes_into_a_layered_edge_list(edges, tmp_path):
     ):
         done = run(*arguments, code=1)
         assert f"{store} is a layered edge list, which another file would damage" in done.stderr
-    assert {each.name: each.read_bytes() for each in store.iterdir()} == before
+    assert {file.name: file.read_bytes() for file in store.iterdir()} == before
 
 
 @pytest.mark.gpu

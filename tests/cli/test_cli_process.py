@@ -148,7 +148,7 @@ main()
         ("pagerank", "rapidsgraph.io.writers", "_write"),
         ("pagerank", "pyarrow.csv", "write_csv"),
         ("bfs --from a", "rapidsgraph", "bfs"),
-        *(pytest.param(*each, marks=pytest.mark.long) for each in [
+        *(pytest.param(*case, marks=pytest.mark.long) for case in [
             ("pagerank", "rapidsgraph", "Graph"),
             ("pagerank", "rapidsgraph", "pagerank"),
             ("sssp --from a", "rapidsgraph", "sssp"),

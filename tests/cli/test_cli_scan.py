@@ -472,7 +472,7 @@ def test_a_terminal_gets_a_table_and_counts(edges):
         (["--similarities", "s.csv"], "rapidsgraph", "structural_similarity"),
         (["--sweep"], "rapidsgraph.algorithms.scan_index", "cluster"),
         (["--sweep"], "rapidsgraph.io.writers", "_write"),
-        *(pytest.param(*each, marks=pytest.mark.long) for each in [
+        *(pytest.param(*case, marks=pytest.mark.long) for case in [
             ([], "rapidsgraph", "scan"),
             (["--sweep"], "rapidsgraph", "ScanIndex"),
         ]),

@@ -57,7 +57,7 @@ def check_collectives(group, xp):
     for operation, reduce in (("sum", np.sum), ("min", np.min), ("max", np.max)):
         for dtype in (np.int32, np.int64, np.float32, np.float64):
             reduced = group.all_reduce(own[rank].astype(dtype), operation)
-            expected = reduce(np.stack([host.device.to_host(each) for each in own]), axis=0)
+            expected = reduce(np.stack([host.device.to_host(values) for values in own]), axis=0)
             assert reduced.dtype == dtype
             assert reduced.tolist() == expected.astype(dtype).tolist()
     flags = group.all_reduce(xp.arange(size) == rank, "max")
@@ -70,7 +70,7 @@ def check_collectives(group, xp):
     assert gathered.dtype == np.int32
     assert gathered.tolist() == [[r, r] for r in range(size) for _ in range(r)]
     received = group.all_to_all([xp.full(rank * target, rank) for target in range(size)])
-    assert [each.tolist() for each in received] == [[r] * (r * rank) for r in range(size)]
+    assert [values.tolist() for values in received] == [[r] * (r * rank) for r in range(size)]
     for distance in range(-1, size + 2):
         shifted = group.ring_shift(xp.full(rank + 1, rank), distance)
         sender = (rank - distance) % size
@@ -179,7 +179,7 @@ def test_messages_do_not_reach_another_call():
 def test_strangers_cannot_connect():
     """A connection without the secret is closed, and the listener waits for the rank."""
     listeners = [host.open_listener("127.0.0.1") for _ in range(2)]
-    addresses = [each.getsockname() for each in listeners]
+    addresses = [listener.getsockname() for listener in listeners]
     stranger = socket.create_connection(addresses[0])
     stranger.sendall(b"x" * 24)
     results = [None, None]
@@ -250,7 +250,7 @@ def add_ranks(group, report, value):
 
 def test_results_stay_and_infos_return(run, client):
     results, infos = run(add_ranks, 5)
-    assert [each[:2] for each in infos] == [(0, 2), (1, 2)]
+    assert [info[:2] for info in infos] == [(0, 2), (1, 2)]
     assert infos[0][2] != infos[1][2] != os.getpid()
     assert client.gather(results) == [11, 11]
     with pytest.raises(KeyError):
@@ -300,7 +300,7 @@ def count_listeners():
     psutil = pytest.importorskip("psutil")
     process = psutil.Process()
     connections = getattr(process, "net_connections", None) or process.connections
-    return sum(each.status == psutil.CONN_LISTEN for each in connections("tcp"))
+    return sum(connection.status == psutil.CONN_LISTEN for connection in connections("tcp"))
 
 
 def test_an_interrupted_start_closes_its_listeners(run, client, monkeypatch):
@@ -380,7 +380,7 @@ def test_a_call_that_fails_leaves_the_graph(client, ring):
     storage = storage_of(graph)
     with pytest.raises(rg.GraphError, match="1000"):
         rg.bfs(graph, 1000)
-    assert [each.status for each in storage._partitions["csc"]] == ["finished"] * 2
+    assert [future.status for future in storage._partitions["csc"]] == ["finished"] * 2
     bad = pandas.DataFrame({"vertex": [1000], "value": [1.0]})
     with pytest.raises(rg.GraphError):
         rg.pagerank(graph, personalization=bad)
@@ -564,7 +564,7 @@ def run_long(group, report):
 
 
 def is_running():
-    return any(each.name == "run-long" for each in threading.enumerate())
+    return any(thread.name == "run-long" for thread in threading.enumerate())
 
 
 def test_a_client_that_ends_leaves_nothing():

@@ -71,7 +71,7 @@ def check_all(spread, whole, source):
     same(rg.bfs(spread, source), rg.bfs(whole, source))
     same(rg.sssp(spread, source), rg.sssp(whole, source))
     for strong in (False, True):
-        components = (rg.connected_components(each, strong=strong) for each in (spread, whole))
+        components = (rg.connected_components(edges, strong=strong) for edges in (spread, whole))
         same(*components)
 
 
@@ -91,7 +91,7 @@ def test_policies(in_parts, policies):
     assert (spread.weighted, spread.directed) == (whole.weighted, whole.directed)
     report = spread.report
     assert report.nbytes == spread.nbytes > 0
-    report, expected = (vars(each) | {"nbytes": 0} for each in (report, whole.report))
+    report, expected = (vars(counts) | {"nbytes": 0} for counts in (report, whole.report))
     assert report == expected
     check_all(spread, whole, 7)
     again = spread.compute()
@@ -99,7 +99,7 @@ def test_policies(in_parts, policies):
     for name in ("offsets", "neighbors", "weights"):
         expected = getattr(storage_of(whole).csr, name)
         assert np.array_equal(getattr(storage_of(again).csr, name), expected)
-    report, expected = (vars(each) | {"nbytes": 0} for each in (again.report, whole.report))
+    report, expected = (vars(counts) | {"nbytes": 0} for counts in (again.report, whole.report))
     assert report == expected
 
 
@@ -119,7 +119,7 @@ def test_names(in_parts, kind):
     for end in ("source", "destination"):
         frame[end] = NAMES[kind](frame[end].to_numpy())
     spread = in_partitions(frame, 3)
-    graphs = [rg.Graph(each, multi_edges="first") for each in (spread, spread.compute())]
+    graphs = [rg.Graph(edges, multi_edges="first") for edges in (spread, spread.compute())]
     check_all(*graphs, frame["source"][0])
 
 
@@ -139,7 +139,9 @@ def test_names_of_several_columns(in_parts):
     frame = frame.assign(**pairs, d="n" + frame.destination.astype(str))
     columns = ["a", "b"], ["c", "d"]
     spread = in_partitions(frame, 3)
-    graphs = [rg.Graph(each, *columns, multi_edges="first") for each in (spread, spread.compute())]
+    graphs = [
+        rg.Graph(edges, *columns, multi_edges="first") for edges in (spread, spread.compute())
+    ]
     check_all(*graphs, (frame["a"][0], frame["b"][0]))
 
 
@@ -149,7 +151,7 @@ def test_vertices_without_edges(in_parts):
     names = pandas.DataFrame({"vertex": [500, 3, -2]})
     for vertices in (range(60), range(5, 60), 60, names, [500, 3, -2]):
         graphs = [
-            rg.Graph(each, vertices=vertices, multi_edges="first") for each in (spread, frame)
+            rg.Graph(edges, vertices=vertices, multi_edges="first") for edges in (spread, frame)
         ]
         same(*map(rg.connected_components, graphs))
     graph = rg.Graph(spread, vertices=in_partitions(names, 3))

@@ -81,7 +81,7 @@ def test_exchanges_leave_no_lists_on_partitions(ranks):
     frame = edges_of(900, 120)
     graph = rg.Graph(in_partitions(frame, 3), directed=False)
     partitions = [task.result for task in storage_of(graph).simple_partitions()]
-    sizes = [sys.getsizeof(each) for each in partitions]
+    sizes = [sys.getsizeof(partition) for partition in partitions]
     with dask.config.set({REPLICA_LIMIT: 0}):
         rg.core_number(graph)
-    assert [sys.getsizeof(each) for each in partitions] == sizes
+    assert [sys.getsizeof(partition) for partition in partitions] == sizes

@@ -635,9 +635,9 @@ def test_on_gpus(gpu_client, saved, algorithm, limited):
         assert type(found).__module__.startswith("cudf")
         found, expected = found.to_pandas(nullable=algorithm == "bfs"), run(whole, **more)
         for name in expected:
-            left, right = (each[name].astype("Float64") for each in (found, expected))
+            left, right = (result[name].astype("Float64") for result in (found, expected))
             assert left.isna().tolist() == right.isna().tolist()
-            left, right = (each.fillna(-1).to_numpy(float) for each in (left, right))
+            left, right = (column.fillna(-1).to_numpy(float) for column in (left, right))
             np.testing.assert_allclose(left, right, rtol=0, atol=1e-12)
     with pytest.raises(rg.InsufficientMemoryError):
         run(layers, memory_limit=reserved + 10, **more)

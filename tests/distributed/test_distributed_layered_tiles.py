@@ -164,7 +164,7 @@ def test_similarities_equal_those_of_list_in_memory(threads, tmp_path, directed,
     layers, whole = opened(folder, threads)
     edges = check_similarities(layers, whole)
     if shape == "random":  # a star has one source, whose rows are on one rank
-        lengths = [len(each) for each in threads.gather(threads.compute(edges.to_delayed()))]
+        lengths = [len(frame) for frame in threads.gather(threads.compute(edges.to_delayed()))]
         assert len(lengths) == 3 and max(lengths) < 1.2 * min(lengths)
         check_similarities(layers, whole, rg.estimate_memory(whole, "neighbor_similarity").streamed)
 

@@ -301,9 +301,9 @@ def test_a_rank_has_one_other_range_at_a_time(monkeypatch):
     def record(arcs, degrees, upper, triangles):
         has_arcs, has_upper = np.diff(arcs.offsets) > 0, np.diff(upper.offsets) > 0
         ranges = [slice(*pair) for pair in itertools.pairwise(bounds)]
-        [owner] = [number for number, each in enumerate(ranges) if has_arcs[each].any()]
+        [owner] = [number for number, rows in enumerate(ranges) if has_arcs[rows].any()]
         others = {int(number) for number in np.searchsorted(bounds, arcs.neighbors, "right") - 1}
-        assert {n for n, each in enumerate(ranges) if has_upper[each].any()} == {owner, *others}
+        assert {n for n, rows in enumerate(ranges) if has_upper[rows].any()} == {owner, *others}
         calls.append((owner, *others))
         count(arcs, degrees, upper, triangles)
 
@@ -326,7 +326,7 @@ def test_counts_are_a_product_of_matrices(make_arrays, shape):
     ):
         parts = split_graph(graph, bounds)
         counts, all_sizes = zip(*count_in_ranks(parts, bounds))
-        assert {each.dtype for each in counts} == {np.dtype(np.int32)}
+        assert {array.dtype for array in counts} == {np.dtype(np.int32)}
         np.testing.assert_array_equal(np.concatenate(list(map(on_host, counts))), common)
         at = [on_host(rows_of_lists(part.adjacency)) for part in parts]
         np.testing.assert_array_equal(np.concatenate(at), rows)

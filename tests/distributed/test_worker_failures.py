@@ -175,7 +175,7 @@ def plain(edges, name):
 
 @pytest.mark.parametrize(
     ("name", "killed"),
-    [("sssp", 2), *(pytest.param(*each, marks=pytest.mark.long) for each in [
+    [("sssp", 2), *(pytest.param(*case, marks=pytest.mark.long) for case in [
         ("bfs", 1), ("sssp", 1)
     ])],
 )  # fmt: skip
@@ -219,8 +219,8 @@ def act_on_task(monkeypatch, task, act):
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        pytest.param(*each, marks=pytest.mark.long if each[1] in LONG_TASKS else ())
-        for each in TASKS
+        pytest.param(*task, marks=pytest.mark.long if task[1] in LONG_TASKS else ())
+        for task in TASKS
     ],
 )
 def test_a_worker_dies_when_a_task_was_sent(two, edges, name, task, monkeypatch):
@@ -256,7 +256,7 @@ def test_a_worker_dies_that_large_arguments_were_sent_to(two, edges, monkeypatch
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        *(each for each in TASKS if each[1] != "search"),
+        *(task for task in TASKS if task[1] != "search"),
         ("bfs", "search"), ("sssp", "search"), ("scan", "scan"),
     ],
 )  # fmt: skip
@@ -278,8 +278,8 @@ def test_a_gpu_worker_dies_when_a_task_was_sent(edges, name, task, monkeypatch):
         if column == "pagerank":
             np.testing.assert_allclose(found[column], expected[column], rtol=0, atol=1e-12)
         else:
-            both = (each[column].astype(object) for each in (found, expected))
-            values = [each.where(each.notna(), None).tolist() for each in both]
+            both = (result[column].astype(object) for result in (found, expected))
+            values = [series.where(series.notna(), None).tolist() for series in both]
             assert values[0] == values[1]
 
 
@@ -514,7 +514,7 @@ def test_failed_tasks_of_a_frame_are_tried_again(two, edges, tmp_path, monkeypat
 
 @pytest.mark.parametrize(
     ("name", "killed"),
-    [("sssp", 1), *(pytest.param(*each, marks=pytest.mark.long) for each in [
+    [("sssp", 1), *(pytest.param(*case, marks=pytest.mark.long) for case in [
         ("pagerank", 1), ("sssp", 2)
     ])],
 )  # fmt: skip
@@ -546,7 +546,7 @@ def stop(pid):
 
 @pytest.mark.parametrize(
     ("name", "stopped", "limit"),
-    [("sssp", 1, 3), *(pytest.param(*each, marks=pytest.mark.long) for each in [
+    [("sssp", 1, 3), *(pytest.param(*case, marks=pytest.mark.long) for case in [
         ("bfs", 1, 6), ("sssp", 2, 6)
     ])],
 )  # fmt: skip
@@ -665,8 +665,8 @@ def test_watching_goes_on_after_other_errors(two, monkeypatch, caplog):
         with monitor.watching(client, close=True) as errors:
             while client.status != "closed":
                 time.sleep(0.02)
-    assert [str(each) for each in errors] == [str(WorkerLostError(None, 3))]
-    logged = [each for each in caplog.records if each.name == monitor.__name__]
+    assert [str(error) for error in errors] == [str(WorkerLostError(None, 3))]
+    logged = [record for record in caplog.records if record.name == monitor.__name__]
     assert len(logged) == 2 and "check of the Dask cluster failed" in logged[0].message
     assert logged[0].exc_info[0] is RuntimeWarning
 

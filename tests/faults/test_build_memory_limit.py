@@ -104,7 +104,7 @@ def peak(folder, kind, ending, limit):
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert not done.returncode, done.stderr[-2000:]
-    assert sorted(each.name for each in folder.iterdir()) == [
+    assert sorted(entry.name for entry in folder.iterdir()) == [
         f"large.{ending}", "layers", f"small.{ending}"
     ]  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])["peak"]
@@ -122,8 +122,8 @@ SIZES = [  # rows, vertices, limits by the least
 @pytest.mark.parametrize(
     ("kind", "ending", "rows", "vertices", "shares"),
     [
-        *((*each, 300_000, 200_000, [1.2]) for each in SHORT),
-        *(pytest.param(*each, *sizes, marks=pytest.mark.long) for each in LONG for sizes in SIZES),
+        *((*case, 300_000, 200_000, [1.2]) for case in SHORT),
+        *(pytest.param(*case, *sizes, marks=pytest.mark.long) for case in LONG for sizes in SIZES),
     ],
 )
 def test_peak(tmp_path, kind, ending, rows, vertices, shares, record_faults):

@@ -121,8 +121,8 @@ def use_index(path, device="cpu"):
 
 
 def is_complete(results):
-    return all(len(each) for each in results) and all(
-        len(each) == VERTICES for each in results[-3:]
+    return all(len(frame) for frame in results) and all(
+        len(frame) == VERTICES for frame in results[-3:]
     )
 
 
@@ -302,7 +302,7 @@ def some(trials, count, seed=0):
 
 @pytest.mark.parametrize("count", [FEW, MANY])
 def test_a_crafted_field_of_a_store(stores, count, record_outcomes):
-    every = [(str(path), *each) for path in stores.values() for each in store_trials(path)]
+    every = [(str(path), *trial) for path in stores.values() for trial in store_trials(path)]
     arguments = some(every, count)
     outcomes = run_trials(try_store_field, arguments, batch=500)
     record_outcomes("crafted field", "store", outcomes)
@@ -444,7 +444,7 @@ def index_trials(path):
 
 @pytest.mark.parametrize("count", [FEW, MANY])
 def test_a_crafted_field_of_an_index(indexes, count, record_outcomes):
-    every = [(str(path), *each) for path in indexes.values() for each in index_trials(path)]
+    every = [(str(path), *trial) for path in indexes.values() for trial in index_trials(path)]
     arguments = some(every, count)
     outcomes = run_trials(try_index_field, arguments, batch=500)
     record_outcomes("crafted field", "index", outcomes)

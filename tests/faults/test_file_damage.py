@@ -186,7 +186,7 @@ def _compared(found, expected):
         return "what must be refused was read"
     if [len(values) for values in found] != [len(values) for values in expected]:
         return f"{len(found[0])} rows, not {len(expected[0])}"
-    pairs = itertools.chain(*(zip(*each, strict=True) for each in zip(found, expected)))
+    pairs = itertools.chain(*(zip(*pair, strict=True) for pair in zip(found, expected)))
     other = next((pair for pair in pairs if not _is_same(*pair)), None)
     return "right" if other is None else f"{other[0]!r}, not {other[1]!r}"
 

@@ -109,7 +109,7 @@ WRITERS = {
 def content(path):
     """Return {relative path: bytes} of a file or a folder."""
     paths = [path] if path.is_file() else sorted(path.rglob("*"))
-    return {str(each.relative_to(path.parent)): each.read_bytes() for each in paths}
+    return {str(file.relative_to(path.parent)): file.read_bytes() for file in paths}
 
 
 @pytest.mark.parametrize("name", WRITERS)

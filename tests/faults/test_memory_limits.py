@@ -30,7 +30,7 @@ def _frame(kind, rows):
     if kind in ("text", "objects"):
         words = [f"the vertex with number {i}" for i in range(rows // 4)]
         words = pandas.Series(words, dtype="str" if kind == "text" else "object")
-        ends = [words.take(each).reset_index(drop=True) for each in ids]
+        ends = [words.take(codes).reset_index(drop=True) for codes in ids]
         return pandas.DataFrame(dict(zip(("source", "destination"), ends, strict=True)))
     if kind == "two columns":
         columns = {"a": ids[0] // 1000, "b": ids[0] % 1000, "c": ids[1] // 1000, "d": ids[1] % 1000}

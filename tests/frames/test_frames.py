@@ -517,7 +517,7 @@ def test_text_without_rows_gives_text(kind, method):
     else:
         frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
     empty = frame[frame["source"] == "x"] if kind == "Dask" else frame[:0]
-    results = [to_pandas(rg.connected_components(each, method=method)) for each in (frame, empty)]
+    results = [to_pandas(rg.connected_components(edges, method=method)) for edges in (frame, empty)]
     assert results[1].empty
     assert list(results[1].dtypes) == list(results[0].dtypes)
 

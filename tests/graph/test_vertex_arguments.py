@@ -283,10 +283,10 @@ def test_vertices_by_names():
     check = check_vertices
     assert check(None, 1, ["vertex"], np) is None
     assert check(4, 1, ["vertex"], np) == range(4)
-    assert [each.tolist() for each in check(range(2, 4), 1, ["vertex"], np)] == [[2, 3]]
+    assert [values.tolist() for values in check(range(2, 4), 1, ["vertex"], np)] == [[2, 3]]
     frame = {"other": np.array([1]), "vertex": np.array([7])}
-    assert [each.tolist() for each in check(frame, 1, ["vertex"], np)] == [[7]]
-    assert [each.tolist() for each in check(frame, 1, ["name"], np)] == [[1]]
+    assert [values.tolist() for values in check(frame, 1, ["vertex"], np)] == [[7]]
+    assert [values.tolist() for values in check(frame, 1, ["name"], np)] == [[1]]
     for vertices in ("abc", b"abc", True, 1.5):
         with pytest.raises(GraphError, match="it can be a count, range"):
             check(vertices, 1, ["vertex"], np)

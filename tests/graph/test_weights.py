@@ -251,7 +251,7 @@ def caught_warnings(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return [each for each in caught if issubclass(each.category, rg.WeightWarning)]
+    return [warning for warning in caught if issubclass(warning.category, rg.WeightWarning)]
 
 
 @pytest.mark.parametrize(

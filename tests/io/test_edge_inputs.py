@@ -583,7 +583,7 @@ def test_hidden_folders_are_left_out(tmp_path, memory, monkeypatch):
     monkeypatch.chdir(root)
     for folder in (root, f"{root}/", f"{root}/x/..", ".", "memory://_f/.g", "memory://_f/.g/"):
         with inputs.open_input(folder) as files:
-            names = [str(each.name) for each in files.files]
+            names = [str(file.name) for file in files.files]
         assert len(names) == 2
         assert names[0].endswith("a.csv")
         assert names[1].endswith("x/z.csv")

@@ -125,7 +125,9 @@ def test_matrix_market(put, field, symmetry, rows, expected):
     path = put("a.mtx", MATRIX.format(field, symmetry, rows.count("\n")) + rows)
     frame = read(path, weight="weight" if expected[2] else None)
     names = ["source", "destination", "weight"]
-    assert columns(frame) == {name: each for name, each in zip(names, expected) if each is not None}
+    assert columns(frame) == {
+        name: values for name, values in zip(names, expected) if values is not None
+    }
     assert frame["source"].dtype == "int64"
     if field == "integer":
         assert frame["weight"].dtype == "int64"

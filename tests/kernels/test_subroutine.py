@@ -62,7 +62,7 @@ def test_kernels_of_a_similarity_can_be_cached():
     ends = random.integers(0, 200, (2, 5000))  # lists that are long enough for triangles
     rg.structural_similarity({"source": ends[0], "destination": ends[1]})
     results = list(kernels.similarity.assign_counts.overloads.values())
-    assert results and not any(each.library.has_dynamic_globals for each in results)
+    assert results and not any(result.library.has_dynamic_globals for result in results)
 
 
 def test_the_garbage_collector_is_paused_while_a_kernel_is_compiled(monkeypatch):

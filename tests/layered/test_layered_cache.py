@@ -190,7 +190,7 @@ def test_a_folder_of_somebody(cached):
     assert store_cache.find_store(cached, 5, OPTIONS) is None
     with pytest.raises(rg.GraphError, match=r"layers: .*it contains notes\.txt"):
         cache(cached, edges(), 5)
-    assert [each.name for each in folder.iterdir()] == ["notes.txt"]
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
 def test_a_store_of_something_else(cached):

@@ -38,7 +38,7 @@ def edges(names=range(60), seed=0):
     random = np.random.default_rng(seed)
     names = np.array(names, object)
     ends = random.integers(0, len(names), (2, 4 * len(names)))
-    source, destination = (pandas.Series(names[each].tolist()) for each in ends)
+    source, destination = (pandas.Series(names[ids].tolist()) for ids in ends)
     weight = random.integers(0, 8, len(source)) / 8
     return pandas.DataFrame({"source": source, "destination": destination, "weight": weight})
 
@@ -146,7 +146,7 @@ def saved(tmp_path):
 
 def only(folder, name="list"):
     """Whether nothing but the store is there."""
-    return [each.name for each in folder.iterdir()] == [name]
+    return [path.name for path in folder.iterdir()] == [name]
 
 
 # What comes back

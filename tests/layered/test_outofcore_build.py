@@ -63,7 +63,7 @@ def arcs(storage, weight_dtype):
         assert checksum(words[ahead:]) == row[COLUMN["backward_checksum"]]
         for part, columns in enumerate(unpack_partition(words, row, weight_dtype)):
             found[part].append(columns)
-    return [[np.concatenate(each) for each in zip(*part, strict=True)] for part in found]
+    return [[np.concatenate(arrays) for arrays in zip(*part, strict=True)] for part in found]
 
 
 def check_same(store, expected):
@@ -116,7 +116,7 @@ def check(path, root, folder, *, limit=TINY, partition_bytes=4096, columns=None,
     )
     layered = open_store(folder)
     check_same(layered, in_memory(path, root, columns, options))
-    assert [each.name for each in folder.parent.iterdir() if each.name[0] == "."] == []
+    assert [path.name for path in folder.parent.iterdir() if path.name[0] == "."] == []
     return layered
 
 

@@ -57,7 +57,7 @@ def test_weakly_connected_components(name):
         assert run("is_weakly_connected", g) is nx.is_weakly_connected(g)
 
 
-@pytest.mark.parametrize("name", [each for each in UNDIRECTED if each != "parallel"])
+@pytest.mark.parametrize("name", [name for name in UNDIRECTED if name != "parallel"])
 def test_triangles_and_clustering(name):
     g = GRAPHS[name].copy()
     g.add_edges_from([(node, node) for node in list(g)[:2]])  # self-loops do not count

@@ -168,7 +168,7 @@ def test_wrong_references_are_found(example, name):
     assert f"error: {name}: " in done.stderr
     assert "values do not match" in done.stderr
     results = example.with_name("results")
-    assert [each.name for each in results.iterdir()] == [path.name]
+    assert [folder.name for folder in results.iterdir()] == [path.name]
     assert done.stdout.endswith("\twrong\n")
     shutil.rmtree(results)
     path.write_text("1 0\n")

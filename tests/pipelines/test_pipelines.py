@@ -71,7 +71,7 @@ def values(out):
 
 def refused(app, *arguments):
     """The one line in which a pipeline ends with an error, in this process."""
-    found = CliRunner().invoke(app, [str(each) for each in arguments])
+    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert found.exit_code in (1, 2), found.output
     return " ".join(re.sub("[│╭╮╰╯─]", " ", found.stderr).split())
 
@@ -452,7 +452,7 @@ def test_communities_of_the_shipped_graph(tmp_path, started):
     page = (output / "report.html").read_text()
     shown = Page(page)
     assert not shown.open
-    assert shown.loaded and all(each.startswith("data:image/png;base64,") for each in shown.loaded)
+    assert shown.loaded and all(url.startswith("data:image/png;base64,") for url in shown.loaded)
     assert len(shown.loaded) == 2
     assert "script" not in shown.kinds and "link" not in shown.kinds
     assert f"{int(best['clusters']):,} clusters" in shown.text
@@ -567,7 +567,7 @@ def test_reach_in_the_shipped_graph(tmp_path):
 
 
 def invoke(app, *arguments):
-    found = CliRunner().invoke(app, [str(each) for each in arguments])
+    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert found.exit_code == 0, found.output + str(found.exception)
     return values(found.stdout)
 

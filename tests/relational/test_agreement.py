@@ -127,7 +127,7 @@ def test_names_of_several_columns_in_partitions():
         vertices=pandas.DataFrame({"net": ["a", "c"], "vertex": [77, -1]}),
     )  # fmt: skip
     tables = as_frame_graph(graph)
-    parts = [split_rows(each.frame, 3) for each in (tables.arcs, tables.vertices)]
+    parts = [split_rows(table.frame, 3) for table in (tables.arcs, tables.vertices)]
     tables.arcs = parts[0].partition(tables.name_columns("source"))
     tables.vertices = parts[1].partition(tables.name_columns("vertex"))
     source = ("c", -1), ("b", int(columns["source"][columns["net"] == "b"][0]))

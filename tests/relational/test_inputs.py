@@ -139,7 +139,9 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [(name, each) for name, row in OPTIONS.items() for each in row], ids=str
+    ("name", "options"),
+    [(name, options) for name, row in OPTIONS.items() for options in row],
+    ids=str,
 )
 def test_options_and_their_errors(name, options):
     frame = FrameMaker("pandas")(EDGES)

@@ -79,7 +79,7 @@ def test_dask_graph_and_empty_dask_frame(dataframe):
     frame = pandas.DataFrame(frame_columns(clique(range(5)) + edges_of([(4, 6), (7, 7)])))
     edges = dataframe.from_pandas(frame, npartitions=3)
     check(rg.Graph(edges, directed=False, vertices=12), SCANS[-1:])
-    check(dataframe.from_map(lambda each: each, [frame[:0]] * 2, meta=frame[:0]), SCANS[:1])
+    check(dataframe.from_map(lambda rows: rows, [frame[:0]] * 2, meta=frame[:0]), SCANS[:1])
 
 
 def test_graph_of_ranks_without_edges(dataframe, monkeypatch):

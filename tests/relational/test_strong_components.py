@@ -37,7 +37,7 @@ def components_of(pairs, names):
     graph.add_nodes_from(names)
     components = list(networkx.strongly_connected_components(graph))
     components.sort(key=lambda component: (-len(component), min(component)))
-    numbers = {name: number for number, each in enumerate(components) for name in each}
+    numbers = {name: number for number, component in enumerate(components) for name in component}
     return {name: numbers[name] for name in sorted(numbers)}
 
 

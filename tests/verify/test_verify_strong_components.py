@@ -37,7 +37,7 @@ def test_wrong_components(component, message):
 
 def test_weak_components_are_not_strong():
     edges = pandas.DataFrame(EDGES)
-    weak, strong = (rg.connected_components(edges, strong=each) for each in (False, True))
+    weak, strong = (rg.connected_components(edges, strong=is_strong) for is_strong in (False, True))
     assert rg.verify.components(edges, weak) == 1
     with pytest.raises(rg.VerificationError, match="not strongly connected"):
         rg.verify.components(edges, weak, strong=True)
