@@ -21,37 +21,6 @@ MAX_VERIFIED_ROWS = 3 * 10**8  # of graphs that leave memory for references
 Job = Callable[[], float]  # returns milliseconds
 
 
-def take_turns(
-    contenders: Iterable[tuple[Record, Callable[[Record], Job | None]]],
-    session: Session,
-    column: str = "run_ms",
-) -> list[tuple[Record, list[float]]]:
-    """Prepare contenders, time those that are correct in turns, and add their times.
-
-    A contender is a record and a function that checks it and returns the job that times it, or
-    None. A failure becomes its check.
-    """
-    rows = [(row, try_call(row, partial(prepare, row))) for row, prepare in contenders]
-    jobs = {number: job for number, (_, job) in enumerate(rows) if job}
-    times = timing.rounds(jobs, session.effort.rounds, session.effort.budget)
-    for number, values in times.items():
-        rows[number][0][column] = timing.summary(values)
-    return [(row, times.get(number, [])) for number, (row, _) in enumerate(rows)]
-
-
-def checked(
-    run: Callable[[], Any], check: Callable[[Any], str | None], measure_peak: Callable[..., Any],
-    session: Session, row: Record,
-) -> Job | None:  # fmt: skip
-    """Check a result, record the peak memory of its run, and return the job that times it."""
-    peak, (first, answer) = measure_peak(partial(session.clock.timed, run))
-    row |= {"check": check(answer) or "ok", "peak_bytes": peak}
-    if row["check"].startswith("wrong"):
-        return None
-    measured = [first] if first > LONG_MS else []
-    return lambda: measured.pop() if measured else session.clock.ms(run)
-
-
 def measure(task: Task, case: Workload, session: Session) -> list[Record]:
     """Return a record of each entry of a task: checked, then timed in turns.
 
@@ -59,51 +28,58 @@ def measure(task: Task, case: Workload, session: Session) -> list[Record]:
     """
     is_verified = case.rows <= MAX_VERIFIED_ROWS
     reference, facts = task.reference(case) if is_verified else (None, {})
-    entries, contenders = [], []
+    rows, jobs = dict[Entry, Record](), dict[Entry, Job]()
     for entry in entries_of(task, session):
         if reason := entry.skip(case):
             about = f"{case.name}, {task.name}: {entry.library}'s {entry.implementation}"
             session.notes.append(f"{about} is left out, {reason}")
             continue
-        row = {"table": task.name, "graph": case.name} | entry.about() | facts
-        contenders.append((row, partial(prepare_entry, task, case, entry, reference, session)))
-        entries.append(entry)
-    measured = take_turns(contenders, session, task.time)
+        row = rows[entry] = {"table": task.name, "graph": case.name} | entry.about() | facts
+        if job := try_call(row, partial(prepare, task, case, entry, reference, session, row)):
+            jobs[entry] = job
+    times = timing.rounds(jobs, session.effort.rounds, session.effort.budget)
     our_times: dict[Any, list[float]] = {}  # the first of several methods counts
-    for entry, (row, values) in zip(entries, measured, strict=True):
-        if entry.library == "rapidsgraph" and values:
+    for entry, values in times.items():
+        rows[entry][task.time] = timing.summary(values)
+        if entry.library == "rapidsgraph":
             our_times.setdefault(entry.outputs, values)
             if session.copy_rate:
                 floor = num_bytes(case) / session.copy_rate * 1e3
-                row["floor_ms"] = float(f"{floor:.4g}")
-    for entry, (row, values) in zip(entries, measured, strict=True):
-        if values:
-            in_double = our_times.get(("double", *entry.outputs[1:]), [])
-            row["ratio"] = timing.paired_ratio(values, our_times.get(entry.outputs, in_double))
-    return [row for row, _ in measured]
+                rows[entry]["floor_ms"] = float(f"{floor:.4g}")
+    for entry, values in times.items():
+        in_double = our_times.get(("double", *entry.outputs[1:]), [])
+        ratio = timing.paired_ratio(values, our_times.get(entry.outputs, in_double))
+        rows[entry]["ratio"] = ratio
+    return [*rows.values()]
 
 
 def entries_of(task: Task, session: Session) -> Sequence[Entry]:
     return task.entries or find_entries(task.name, session.on_gpu, session.options.libraries)
 
 
-def prepare_entry(
+def prepare(
     task: Task, case: Workload, entry: Entry, reference: Any, session: Session, row: Record
 ) -> Job | None:
-    """Check an entry, and return the job that times it: of PageRank, an iteration."""
+    """Check an entry, record the peak memory of its run, and return the job that times it.
 
-    def check(answer: Any) -> str | None:
-        if reference is None:
-            return "not verified"
-        return task.compare(entry.convert(answer, case), reference, entry.precision)
-
-    run = entry.prepare(case)
-    is_iteration = task.time == "iteration_ms"
+    Of PageRank, it times an iteration. There is none if the answer is wrong.
+    """
+    run, is_iteration = entry.prepare(case), task.time == "iteration_ms"
+    whole, short = (partial(run, MANY), partial(run, FEW)) if is_iteration else (run, None)
     measure_peak = entry.measure_peak or session.measure_peak
-    job = checked(partial(run, MANY) if is_iteration else run, check, measure_peak, session, row)
-    row |= entry.facts(case.shared(entry.graph))
-    if job and is_iteration:
-        return lambda: (job() - session.clock.ms(partial(run, FEW))) / (MANY - FEW)
+    peak, (first, answer) = measure_peak(partial(session.clock.timed, whole))
+    row |= {"check": "not verified", "peak_bytes": peak} | entry.facts(case.shared(entry.graph))
+    if reference is not None:
+        problem = task.compare(entry.convert(answer, case), reference, entry.precision)
+        row["check"] = problem or "ok"
+        if problem:
+            return None
+    measured = [first] if first > LONG_MS else []
+
+    def job() -> float:
+        ms = measured.pop() if measured else session.clock.ms(whole)
+        return ms if short is None else (ms - session.clock.ms(short)) / (MANY - FEW)
+
     return job
 
 

@@ -35,7 +35,6 @@ from rapidsgraph import device
 
 GRAPH, ITERATIONS = "rmat15-8", 10
 WORKERS = 2  # of Dask
-QUERIES = ("pagerank", "bfs")  # of DuckDB and Polars
 TREE_VERTICES, TREE_PARTITIONS, WORKER_MEMORY = 4_000_000, 32, "400MB"
 FRAME_TASKS = TASKS | {
     "pagerank": replace(TASKS["pagerank"], reference=pagerank_reference(ITERATIONS), time="run_ms"),
@@ -137,7 +136,7 @@ def compare(names: list[str], session: Session) -> Iterator[tuple[str, Measure]]
             entries = [entry for module in queries if module for entry in module.library.entries
                        if entry.task == name]  # fmt: skip
             for engine in engines:  # a call on Dask takes a second, however small the graph is
-                if not (session.options.quick and "dask" in engine and name not in QUERIES):
+                if not (session.options.quick and "dask" in engine and name != "bfs"):
                     entries += make_entries(name, engine, measures[engine])
             tasks.append(replace(FRAME_TASKS[name], entries=entries, is_without_isolated=True))
         yield from comparisons.compare_libraries(tasks, session)

@@ -137,8 +137,10 @@ class Session:
                 self.notes.append(str(error))
 
     def measure_peak(self, function: Callable[[], Any]) -> tuple[int | None, Any]:
-        """Return (peak memory of a call above that before or None, its result)."""
-        return memory.measure_peak(function, self.clock, self.allocator)
+        """Return (peak memory of a timed call above that before or None, its result)."""
+        if self.allocator == memory.RMM_POOL:
+            return memory.measure_device_peak(function)
+        return (None, function()) if self.on_gpu else memory.measure_peak(function)
 
     def measure_copy_rate(self) -> None:
         """Measure the copy rate of this machine, for rooflines and the first record."""

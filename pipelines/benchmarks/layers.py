@@ -22,14 +22,14 @@ from unittest import mock
 import numpy as np
 
 import rapidsgraph as rg
-from pipelines.benchmarks import comparisons, harness, memory, timing, wolfpath
-from pipelines.benchmarks.adapters import Library
+from pipelines.benchmarks import comparisons, memory, timing, wolfpath
+from pipelines.benchmarks.adapters import Entry, Library
 from pipelines.benchmarks.adapters.rapidsgraph import CALLS
-from pipelines.benchmarks.graphs import Workload, load, with_weights
+from pipelines.benchmarks.graphs import Workload, load
 from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.tasks import TASKS, Task, pagerank_reference
-from pipelines.benchmarks.wolfpath import NO_OVERLAP, STREAMED
+from pipelines.benchmarks.wolfpath import FROM_FILES, NO_OVERLAP, STREAMED
 from rapidsgraph import device
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
 from rapidsgraph.dispatch import storage_of
@@ -38,7 +38,7 @@ from rapidsgraph.layered import streaming
 from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import PARTITION_BYTES
 
-GRAPHS = {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400"), "quick": ("rmat8", "grid16")}
+GRAPHS = {"cpu": ("rmat18", "NY"), "gpu": ("rmat22", "grid1400")}
 STREAMED_GRAPHS = ("uniform21-128", "rmat24")  # on a GPU
 LARGE = {"cpu": "rmat22-128", "gpu": "uniform20-1024", "quick": "uniform9-64"}
 # Streams with one host thread and one device buffer, so that copies overlap nothing.
@@ -72,39 +72,47 @@ def memory_limit(layered: rg.LayeredEdgeList, algorithm: str, ratio: int = LIMIT
     return vertex_bytes + max(layered.nbytes // ratio, 3 * storage_of(layered).largest_partition)
 
 
-def measure_builds(workload: Workload, session: Session, folder: Path) -> Iterator[Record]:
-    """Yield records of builds from a Graph and from a file, of save and open, and of space."""
-    where = "cpu" if session.xp is np else "gpu"
-    for case in (workload, with_weights(workload)):
-        root, path = workload.start, folder / "rows"
-        layered = rg.LayeredEdgeList.build(case.graph, root)
-        case.write(path)
+def built_list(case: Workload) -> rg.LayeredEdgeList:
+    return rg.LayeredEdgeList.build(case.graph, case.start)
 
-        def build_whole() -> None:
-            edges = rg.read_edges(path, weight=case.options["weight"], device=where)  # noqa: B023
-            graph = build_graph(edges, **case.options)  # noqa: B023
-            rg.LayeredEdgeList.build(graph, root).save(folder / "whole")  # noqa: B023
 
-        steps = {
-            "build_ms": partial(rg.LayeredEdgeList.build, case.graph, root),
-            "save_ms": partial(layered.save, folder / "store"),
-            "open_ms": partial(open_store, folder / "store", session.xp),
-        }
-        if where == "cpu" or not device.frame_library_problem():
-            steps["whole_ms"] = build_whole
-        row: Record = {"table": "layered build", "graph": case.name, "edges": layered.num_edges}
-        row |= {"weighted": case.weight is not None, "layers": layered.depth + 1}
-        jobs = {name: partial(session.clock.ms, step) for name, step in steps.items()}
-        times = timing.rounds(jobs, 3, session.effort.budget / 8)
-        row |= {name: timing.summary(values) for name, values in times.items()}
-        if "whole_ms" in row:
-            cost = row["whole_ms"]["median"] * 1e6 / layered.num_edges
-            row["ns_per_edge"] = float(f"{cost:.4g}")
-        list_bytes = layered.nbytes + 4 * layered.num_vertices + storage_of(layered).table.nbytes
-        csr = case.graph.csr
-        csr_bytes = csr.offsets.nbytes + csr.neighbors.nbytes + csr.weights.nbytes
-        row["by_csr"] = float(f"{list_bytes / csr_bytes:.4g}")
-        yield row | {"check": "ok"}
+def build_reference(case: Workload) -> tuple[int, Record]:
+    """Return the number of edges of a list, and its size beside that of a CSR matrix."""
+    layered, csr = built_list(case), case.graph.csr
+    list_bytes = layered.nbytes + 4 * layered.num_vertices + storage_of(layered).table.nbytes
+    csr_bytes = csr.offsets.nbytes + csr.neighbors.nbytes + csr.weights.nbytes
+    facts = {"edges": layered.num_edges, "layers": layered.depth + 1}
+    return layered.num_edges, facts | {"by_csr": float(f"{list_bytes / csr_bytes:.4g}")}
+
+
+def build_task(is_weighted: bool, folder: Path) -> Task:
+    """Return the task that builds a list from a Graph and from files, saves and opens it."""
+    library, name = Library("rapidsgraph"), "layered build" + ", weighted" * is_weighted
+
+    def save(layered: rg.LayeredEdgeList, case: Workload) -> rg.LayeredEdgeList:
+        layered.save(folder / "saved")
+        return layered
+
+    def build_from_files(path: Path, case: Workload) -> rg.LayeredEdgeList:
+        where = "cpu" if case.xp is np else "gpu"
+        edges = rg.read_edges(path, weight=case.options["weight"], device=where)
+        layered = rg.LayeredEdgeList.build(build_graph(edges, **case.options), case.start)
+        return save(layered, case)
+
+    for implementation, run, graph, skip in (
+        ("from a Graph", lambda _, case: built_list(case), built_list, None),
+        ("save", save, built_list, None),
+        ("open", lambda _, case: open_store(folder / "saved", case.xp), built_list, None),
+        (FROM_FILES, build_from_files, lambda case: case.write(folder / name)[0].parent,
+         lambda case: None if case.xp is np else device.frame_library_problem()),
+    ):  # fmt: skip
+        library.add(name, implementation, run, graph, lambda layered, case: layered.num_edges,
+                    skip=skip or Entry.skip)  # fmt: skip
+    return Task(
+        name, "layers", build_reference,
+        lambda answer, reference, _: None if answer == reference else f"wrong: {answer} edges",
+        GRAPHS["cpu"], GRAPHS["gpu"], is_weighted=is_weighted, entries=library.entries,
+    )  # fmt: skip
 
 
 def run_list(
@@ -219,28 +227,21 @@ def measure_large(name: str, session: Session, folder: Path) -> Iterator[Record]
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    options, kind, on_gpu = session.options, session.kind, session.on_gpu
+    flag = replace(TASKS["bfs"], name="flag", entries=wolfpath.library.entries, gpu=GRAPHS["gpu"])
     with tempfile.TemporaryDirectory() as temporary:
-        folder, compared = Path(temporary), list[Task]()
-        for task in session.tasks(("build", "streamed", *(["flag"] * on_gpu)), "large"):
-            if task == "large":
-                yield task, partial(measure_large, LARGE[kind], session, folder)
-            elif task == "build":
-                measure = partial(measure_builds, session=session, folder=folder)
-                for name in ("rmat9", "grid8"):  # compiles
-                    harness.try_call({}, lambda: list(measure(load(name, session.xp))))  # noqa: B023
-                for workload in session.graphs(options.graphs or GRAPHS[kind]):
-                    yield f"{workload.name}, build", partial(measure, workload)
-            else:
-                compared += (
-                    [replace(TASKS["bfs"], name="flag", entries=wolfpath.library.entries,
-                             gpu=GRAPHS["gpu"])] if task == "flag"
-                    else [streamed_task(name, folder, on_gpu) for name in OPTIONS]
-                )  # fmt: skip
-        if compared:
+        folder = Path(temporary)
+        tasks = {
+            "build": [build_task(is_weighted, folder) for is_weighted in (False, True)],
+            "streamed": [streamed_task(name, folder, session.on_gpu) for name in OPTIONS],
+        } | ({"flag": [flag]} if session.on_gpu else {})
+        names = session.tasks(tasks, "large")
+        if compared := [task for name in names for task in tasks.get(name, ())]:
             yield from comparisons.compare_libraries(compared, session)
-        if "flag" in (task.name for task in compared):
+        if "flag" in names:
             yield "flag copy", partial(wolfpath.measure_flag_copy, session)
+        if "large" in names:
+            measure = partial(measure_large, LARGE[session.kind], session, folder)
+            yield "large", measure
 
 
 SUITE = Suite("layers", measurements, wolfpath.summarize, options={"full": True})

@@ -13,10 +13,6 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pipelines.benchmarks.timing import Clock
-
 STATUS = Path("/proc/self/status")  # of Linux
 POOL_BYTES = 8 << 30
 RMM_POOL, CUPY_POOL = "RMM pool", "CuPy pool"
@@ -34,12 +30,8 @@ def reset_peak() -> int:
     return resident_bytes()
 
 
-def measure_peak(
-    function: Callable[[], Any], clock: Clock | None = None, allocator: str | None = None
-) -> tuple[int | None, Any]:
+def measure_peak(function: Callable[[], Any]) -> tuple[int | None, Any]:
     """Return (bytes at the peak above those before or None if unknown, result of the function)."""
-    if clock is not None and clock.xp is not np:
-        return measure_device_peak(function, clock, allocator)
     if not STATUS.exists():
         return None, function()
     gc.collect()
@@ -58,18 +50,12 @@ def call_in_process(
         return pool.submit(function, *arguments).result()
 
 
-def measure_device_peak(
-    function: Callable[[], Any], clock: Clock, allocator: str | None
-) -> tuple[int | None, Any]:
-    """Return the same for device memory, of which RMM keeps statistics."""
-    if allocator != RMM_POOL:
-        return None, function()
+def measure_device_peak(function: Callable[[], Any]) -> tuple[int, Any]:
+    """Return the same for RMM's pool, of a function that leaves the device idle."""
     from rmm import statistics
 
-    clock.synchronize()
     with statistics.statistics():
         result = function()
-        clock.synchronize()
         return int(statistics.get_statistics().peak_bytes), result
 
 

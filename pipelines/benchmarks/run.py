@@ -40,8 +40,7 @@ from pipelines.benchmarks.tasks import COMPARISONS, TASKS
 
 CUGRAPH = ("build", "build and iterate", "pagerank", "bfs", "sssp", "components",
            "strong components", "triangle_count", "core_number")  # fmt: skip
-FRAMES = ("strong components", "labels", "core numbers", "triangles", "clustering",
-          "neighbor similarity")  # fmt: skip
+FRAMES = [task.name for task in COMPARISONS["structure"]]
 SUITES = {
     suite.name: suite
     for suite in (

@@ -40,11 +40,13 @@ TIME = {"median": 2.0, "low": 1.0, "high": 3.0, "repeats": 3}
         ("reddy", ["--graphs", "rmat8"], {"reddy", "claim"}),
         ("gpuscan", ["--graphs", "rmat10u-3"], {"scan", "claim"}),
         ("layers", ["--only", "build,streamed", "--graphs", "rmat8"],
-         {"layered build", "streamed bfs", "streamed pagerank", "claim"}),
+         {"layered build", "layered build, weighted", "streamed bfs", "claim"}),
         ("layers-large", [], {"large"}),
         ("scaling", ["--graphs", "rmat6,rmat7"], {"pagerank", "bfs", "build", "slope"}),
         ("networkx-backend", [], {"NetworkX", "graph"}),
-        ("frames", ["--graphs", "rmat6-8"], {"pagerank", "bfs", "core_number", "similarity"}),
+        ("frames", ["--graphs", "rmat6-8", "--only", "pagerank,bfs,similarity,scan"],
+         {"pagerank", "bfs", "similarity", "scan"}),
+        ("frames-structure", ["--graphs", "rmat6-8"], {"core_number", "strong components"}),
     ],
 )  # fmt: skip
 def test_suites_record_correct_answers(name, options, tables, tmp_path, capsys):

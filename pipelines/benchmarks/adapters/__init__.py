@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
@@ -63,6 +63,9 @@ class Entry:
         return self.precision, *sorted(self.columns.items())
 
 
+FIELDS = {each.name for each in fields(Entry)}
+
+
 class Library:
     """The entries of a library."""
 
@@ -70,17 +73,14 @@ class Library:
         self.name, self.note, self.entries = name, note, list[Entry]()
 
     def add(
-        self, task: str, implementation: str, run: Callable[..., Any],
-        graph: Callable[[Workload], Any] = Entry.graph,
-        convert: Callable[[Any, Workload], Any] = Entry.convert, *,
-        skip: Callable[[Workload], str | None] = Entry.skip,
-        facts: Callable[[Any], Mapping[str, Any]] = Entry.facts, precision: str = "double",
-        note: str = "", **columns: Any,
-    ) -> None:  # fmt: skip
-        """Add an entry."""
+        self, task: str, implementation: str, *functions: Callable, note: str = "", **options: Any
+    ) -> None:
+        """Add an entry, whose columns are the options that are no fields of an entry."""
+        columns = {name: value for name, value in options.items() if name not in FIELDS}
         note = "; ".join(filter(None, [note, self.note]))
-        self.entries.append(Entry(self.name, task, implementation, run, graph, convert, skip,
-                                  facts, precision, note, columns))  # fmt: skip
+        options = {name: options[name] for name in options.keys() - columns} | {"columns": columns}
+        entry = Entry(self.name, task, implementation, *functions, note=note, **options)
+        self.entries.append(entry)
 
 
 def products_below(limit: int) -> Callable[[Workload], str | None]:
