@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +19,7 @@ from .. import device, kernels
 from ..device import Array
 from ..frames import Frame, Vertices
 from ..graph.build import as_local_graph
-from ..graph.csr import Adjacency, count_nonempty, row_indices, transpose
+from ..graph.csr import Adjacency, count_nonempty
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
@@ -31,15 +30,19 @@ from ..kernels.constants import (
     FRONTIER_CHUNK,
     NO_VERTEX,
     SHARED_FRONTIER,
-    WARP,
 )
 from ..validation import check_number, reject
 from .parameters import FRAME_OPTIONS, SearchParameters
+from .predecessors import (
+    find_predecessors,
+    pull_predecessors,
+    push_predecessors,
+    zero_weight_edges,
+)
 from .run_memory import Algorithm, check_run_memory
 
 logger = logging.getLogger(__name__)
 
-CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
 SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
 NUM_COUNTERS = 24  # of bfs.cu and sssp.cu: three sets per round, report and team barrier
 GPU_FULL_WIDTH_DEGREE = 4  # mean degree up to which a GPU begins with the full width
@@ -354,90 +357,6 @@ def _compute_predecessors(
         result = run_bfs(subgraph, starts, bottom_up=False)
         predecessors = xp.where(remaining, result.predecessors, predecessors)
     return predecessors
-
-
-def find_predecessors(
-    csr: Adjacency, csc: Adjacency, pull_start: Array, distances: Array, predecessors: Array
-) -> None:
-    """Lower `predecessors` to valid ones, from lists in the order of weights.
-
-    Vertices pull from sources at a distance of ``pull_start[0]`` or more, by the CSC; nearer
-    sources push, by the CSR.
-    """
-    num_vertices = csc.offsets.size - 1
-    device.launch(
-        "sssp", "find_predecessors", size=num_vertices,
-        num_vertices=num_vertices, pull_start=pull_start,
-        offsets=csr.offsets, neighbors=csr.neighbors, weights=csr.weights,
-        in_offsets=csc.offsets, in_neighbors=csc.neighbors, in_weights=csc.weights,
-        distances=distances, predecessors=predecessors,
-    )  # fmt: skip
-
-
-def pull_predecessors(csc: Adjacency, distances: Array, predecessors: Array) -> None:
-    """Write the smallest valid predecessors where `predecessors` is NO_VERTEX, from the CSC."""
-    num_vertices = csc.offsets.size - 1
-    device.launch(
-        "sssp", "pull_predecessors", size=WARP * num_vertices, num_vertices=num_vertices,
-        offsets=csc.offsets, neighbors=csc.neighbors, weights=csc.weights, distances=distances,
-        predecessors=predecessors,
-    )  # fmt: skip
-
-
-def push_predecessors(
-    csr: Adjacency,
-    distances: Array,
-    predecessors: Array,
-    skip_range: tuple[float, float] = (0.0, 0.0),
-) -> None:
-    """Lower `predecessors` to valid ones among the sources of the CSR.
-
-    Sources at distances from ``skip_range[0]`` to below ``skip_range[1]`` are left out.
-    """
-    num_vertices = csr.offsets.size - 1
-    device.launch(
-        "sssp", "push_predecessors", size=WARP * num_vertices, num_vertices=num_vertices,
-        skip_start=skip_range[0], skip_stop=skip_range[1], offsets=csr.offsets,
-        neighbors=csr.neighbors, weights=csr.weights, distances=distances,
-        predecessors=predecessors,
-    )  # fmt: skip
-
-
-@dataclass
-class ArcSubgraph:
-    """A graph of some arcs, as searches and `find_strong_roots` take it."""
-
-    xp: ModuleType
-    csr: Adjacency
-
-    @property
-    def num_vertices(self) -> int:
-        return self.csr.offsets.size - 1
-
-    @property
-    def num_arcs(self) -> int:
-        return self.csr.neighbors.size
-
-    @cached_property
-    def csc(self) -> Adjacency:
-        return transpose(self.csr)
-
-
-def zero_weight_edges(
-    adjacency: Adjacency, distances: Array, remaining: Array, xp: ModuleType
-) -> ArcSubgraph:
-    """Return the arcs to `remaining` vertices, from the same distance, that add nothing to it."""
-    rows, chunks = row_indices(adjacency), [xp.empty(0, np.int64)]
-    for start in range(0, rows.size, CHUNK_ARCS):
-        chunk = slice(start, start + CHUNK_ARCS)
-        before, neighbors = distances[rows[chunk]], adjacency.neighbors[chunk]
-        keep = remaining[neighbors] & (before == distances[neighbors])
-        with np.errstate(over="ignore"):  # an infinite sum is not equal
-            keep &= before + adjacency.weights[chunk] == before
-        chunks.append(start + xp.flatnonzero(keep))
-    arcs = xp.concatenate(chunks)
-    offsets = xp.searchsorted(rows[arcs], xp.arange(distances.size + 1, dtype=xp.int32))
-    return ArcSubgraph(xp, Adjacency(offsets, adjacency.neighbors[arcs], xp.empty(0)))
 
 
 def get_delta(graph: Any) -> float:

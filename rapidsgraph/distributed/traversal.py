@@ -26,19 +26,21 @@ import numpy as np
 
 from .. import device
 from ..algorithms.parameters import FRAME_OPTIONS, SearchParameters
+from ..algorithms.predecessors import (
+    ArcSubgraph,
+    pull_predecessors,
+    push_predecessors,
+    zero_weight_edges,
+)
 from ..algorithms.run_memory import ALGORITHM_BYTES, Algorithm
 from ..algorithms.traversal import (
-    ArcSubgraph,
     allocate_queues,
     check_result_columns,
     float_distances,
     get_delta,
-    pull_predecessors,
-    push_predecessors,
     relax_from,
     run_bfs,
     run_sssp,
-    zero_weight_edges,
 )
 from ..device.arrays import Array
 from ..frames import Frame, Vertices, compute_if_dask

@@ -28,8 +28,8 @@ import numpy as np
 
 from .. import device
 from ..algorithms import strong_components as in_memory
+from ..algorithms.predecessors import ArcSubgraph
 from ..algorithms.run_memory import NEIGHBORS_PER_VERTEX, TILE_BYTES
-from ..algorithms.traversal import ArcSubgraph
 from ..device import Array
 from ..graph.csr import Adjacency, from_coo, row_indices
 from ..kernels.constants import NO_VERTEX, WARP

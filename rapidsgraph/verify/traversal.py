@@ -9,13 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algorithms.traversal import (
-    ArcSubgraph,
-    check_cutoff,
-    check_depth_limit,
-    run_bfs,
-    weighted_graph,
-)
+from ..algorithms.predecessors import ArcSubgraph
+from ..algorithms.traversal import check_cutoff, check_depth_limit, run_bfs, weighted_graph
 from ..device import Array, array_module, count_nonzero, flatnonzero
 from ..dispatch import in_memory
 from ..errors import VerificationError
