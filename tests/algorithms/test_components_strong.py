@@ -24,17 +24,22 @@ def expected_of(pairs, num_vertices):
     return [numbers[name] for name in range(num_vertices)]
 
 
-def check(make, sources, destinations, expected, **options):
+def check(make, sources, destinations, expected, *, methods=("auto", "frames"), **options):
     """Both kernels, and the frame form, find the same components."""
     frame = make({"source": np.asarray(sources, int), "destination": np.asarray(destinations, int)})
     graph = build_storage(frame, vertices=len(expected), **options)
-    for method in ("auto", "frames"):
+    for method in methods:
         result = rg.connected_components(graph, strong=True, method=method)
         assert listed(result)["component"] == expected
     roots = listed({"roots": strong_components.find_by_coloring(graph)})["roots"]
     smallest = {number: vertex for vertex, number in reversed([*enumerate(expected)])}
     assert roots == [smallest[number] for number in expected]
     assert rg.verify.components(graph, result, strong=True) == max(expected) + 1
+
+
+def sanitized(size):
+    """A small case for compute-sanitizer, which runs with CuPy alone, without frames."""
+    return pytest.param(size, ["auto"], marks=pytest.mark.sanitizer)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
@@ -49,12 +54,13 @@ def test_random_graphs(make_arrays, rows):
     check(make_arrays, *zip(*pairs), expected_of(pairs, 205))
 
 
-@pytest.mark.sanitizer
-def test_rmat(make_arrays):
-    for edge_factor in (1, 4):
-        frame = rmat(11, edge_factor, seed=3, device="cpu")
-        ends = frame["source"].to_numpy(), frame["destination"].to_numpy()
-        check(make_arrays, *ends, expected_of(list(zip(*map(np.ndarray.tolist, ends))), 2048))
+@pytest.mark.parametrize("edge_factor", [1, 4])
+@pytest.mark.parametrize(("scale", "methods"), [sanitized(8), (11, ("auto", "frames"))])
+def test_rmat(make_arrays, scale, methods, edge_factor):
+    frame = rmat(scale, edge_factor, seed=3, device="cpu")
+    ends = frame["source"].to_numpy(), frame["destination"].to_numpy()
+    expected = expected_of(list(zip(*map(np.ndarray.tolist, ends))), 2**scale)
+    check(make_arrays, *ends, expected, methods=methods)
 
 
 @pytest.mark.parametrize("multi_edges", ["first", "keep"])
@@ -69,10 +75,10 @@ def test_arcs_in_both_directions(make_arrays, multi_edges):
         check(make_arrays, *zip(*arcs), expected, multi_edges=multi_edges)
 
 
-@pytest.mark.sanitizer
-def test_cycles_in_a_chain(make_arrays):
+@pytest.mark.parametrize(("count", "methods"), [sanitized(10), (30, ("auto", "frames"))])
+def test_cycles_in_a_chain(make_arrays, count, methods):
     """Each cycle leads to the next; the largest is the last."""
-    sizes = np.arange(2, 60)
+    sizes = np.arange(2, 2 + count)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     sources, destinations = [starts[:-2]], [starts[1:-1]]
     for start, size in zip(starts, sizes):
@@ -80,13 +86,14 @@ def test_cycles_in_a_chain(make_arrays):
         sources.append(cycle)
         destinations.append(np.roll(cycle, 1))
     expected = np.repeat(np.arange(sizes.size)[::-1], sizes).tolist()
-    check(make_arrays, np.concatenate(sources), np.concatenate(destinations), expected)
+    ends = np.concatenate(sources), np.concatenate(destinations)
+    check(make_arrays, *ends, expected, methods=methods)
 
 
 def test_paths_are_trimmed(make_arrays, monkeypatch):
     monkeypatch.setattr(strong_components, "MAX_TRIMS", 2)
-    path = np.arange(300)
-    check(make_arrays, path[:-1], path[1:], [*range(300)])
+    path = np.arange(60)
+    check(make_arrays, path[:-1], path[1:], [*range(60)])
 
 
 def test_undirected_graphs_have_the_weak_components(make_arrays):

@@ -1,5 +1,7 @@
 """Structural similarity against closed forms, slow loops and matrices, by every way to count."""
 
+from itertools import pairwise
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -121,12 +123,13 @@ def generated(frame):
     return frame["source"].to_numpy(), frame["destination"].to_numpy()
 
 
-def dense_and_hubs():
-    """A clique of 400, and 3 hubs of 4,000 that share their leaves; all names shuffled."""
-    ends = [(a, b) for a, b, _ in clique(range(400))]
-    ends += [(hub, 403 + leaf) for hub in (400, 401, 402) for leaf in range(4000)]
-    ends += [(400, 401), (401, 402), (402, 7), (0, 400)]
-    names = np.random.default_rng(4).permutation(4403)
+def dense_and_hubs(size=400, leaves=4000):
+    """A clique, and 3 hubs that share their leaves; all names shuffled."""
+    hubs, first_leaf = range(size, size + 3), size + 3
+    ends = [(a, b) for a, b, _ in clique(range(size))]
+    ends += [(hub, first_leaf + leaf) for hub in hubs for leaf in range(leaves)]
+    ends += [*pairwise(hubs), (hubs[2], 7), (0, hubs[0])]
+    names = np.random.default_rng(4).permutation(first_leaf + leaves)
     return tuple(names[np.array(ends).T])
 
 
@@ -139,6 +142,16 @@ LARGE = {
     "dense": lambda: generated(uniform(300, 90_000, seed=6, device="cpu")),
     "cliques and hubs": dense_and_hubs,
 }
+# The same ways in a fraction of the time, for compute-sanitizer.
+SMALL = {
+    "small rmat": lambda: generated(rmat(7, 8, seed=1, device="cpu")),
+    "small grid": lambda: generated(grid(20, keep=0.9, seed=4, device="cpu")),
+    "small cliques and hubs": lambda: dense_and_hubs(140, 2100),
+}
+SHAPES = LARGE | SMALL
+by_shape = pytest.mark.parametrize(
+    "shape", [*LARGE, *(pytest.param(shape, marks=pytest.mark.sanitizer) for shape in SMALL)]
+)
 
 
 def common_by_matrix(sources, destinations):
@@ -157,11 +170,10 @@ def common_by_matrix(sources, destinations):
     return rows, common.indices, common.data, np.diff(matrix.indptr) + 1
 
 
-@pytest.mark.sanitizer
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", LARGE)
+@by_shape
 def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, shape):
-    sources, destinations = LARGE[shape]()
+    sources, destinations = SHAPES[shape]()
     rows, columns, common, sizes = common_by_matrix(sources, destinations)
     frame = make_arrays({"source": sources, "destination": destinations})
     for counters in COUNTERS.values():
@@ -186,11 +198,13 @@ def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, sh
         np.testing.assert_array_equal(on_host(found[name]), expected)
 
 
-def test_the_graphs_above_are_large_enough():
+@pytest.mark.parametrize(("size", "leaves"), [(400, 4000), (140, 2100)])
+def test_the_graphs_above_are_large_enough(size, leaves):
     """Upper lists of more than a warp and than the tables of 64; degrees beyond 128 and 2,048."""
-    graph = build_storage({"source": (ends := dense_and_hubs())[0], "destination": ends[1]})
+    sources, destinations = dense_and_hubs(size, leaves)
+    graph = build_storage({"source": sources, "destination": destinations})
     degrees = np.diff(similarity.neighborhoods(graph).offsets)
-    assert np.sum(degrees > 2048) == 3 and np.sum((degrees > 128) & (degrees < 2048)) == 400
+    assert np.sum(degrees > 2048) == 3 and np.sum((degrees > 128) & (degrees < 2048)) == size
 
 
 # What may not matter
@@ -220,7 +234,6 @@ def test_what_was_counted_is_kept(make_arrays):
     assert similarity.neighborhoods(graph) is similarity.neighborhoods(graph)
 
 
-@pytest.mark.sanitizer
 @pytest.mark.slow
 def test_every_time_the_same(make_arrays):
     frame = make_arrays(frame_columns(edges_of(zip(*map(np.ndarray.tolist, dense_and_hubs())))))

@@ -22,16 +22,20 @@ INF = float("inf")
 symmetrize = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 
 
-def hub_reached_late():
-    """A path to a hub of 20,000, whose leaves lead on to one another."""
-    leaves = 20_000
-    path_, hub = np.arange(99), 99
-    leaf = 100 + np.arange(leaves)
+def hub_reached_late(length=99, leaves=20_000):
+    """A path to a hub, whose leaves lead on to one another."""
+    path_, hub = np.arange(length), length
+    leaf = hub + 1 + np.arange(leaves)
     sources = np.concatenate([path_, np.full(leaves, hub), leaf[:-1]])
     destinations = np.concatenate([path_ + 1, leaf, leaf[1:]])
-    levels = np.concatenate([np.arange(100), np.full(leaves, 100)])
+    levels = np.concatenate([np.arange(hub + 1), np.full(leaves, hub + 1)])
     before = np.concatenate([[-1], path_, np.full(leaves, hub)])
     return sources, destinations, True, 0, levels, before
+
+
+def hub_reached_soon():
+    """A hub of more than one chunk of arcs, and a frontier larger than that in shared memory."""
+    return hub_reached_late(5, 3000)
 
 
 def long_path():
@@ -132,7 +136,11 @@ def as_arrays(result):
     ]
 
 
-@pytest.mark.parametrize("shape", LARGE, ids=lambda shape: shape.__name__)
+@pytest.mark.parametrize(
+    "shape",
+    [*LARGE, pytest.param(hub_reached_soon, marks=pytest.mark.sanitizer)],
+    ids=lambda shape: shape.__name__,
+)
 @pytest.mark.parametrize("cost", [1, 0.1, 0])
 @pytest.mark.parametrize("as_frame", [False, True], ids=["graph", "frame"])
 def test_large_closed_forms(make_arrays, shape, cost, as_frame):
@@ -181,12 +189,12 @@ def test_limits_of_a_large_graph(make_arrays, limit):
         np.testing.assert_array_equal(predecessor, np.where(inside, before, -1))
 
 
-@pytest.mark.sanitizer
 @symmetrize
 @pytest.mark.parametrize("weights", [None, "many", "few", "zeros", "wide"])
-def test_rmat_agrees_with_naive(make_arrays, directed, weights):
+@pytest.mark.parametrize("scale", [pytest.param(8, marks=pytest.mark.sanitizer), 11])
+def test_rmat_agrees_with_naive(make_arrays, directed, weights, scale):
     """Weights that are all different, with ties, mostly 0, and of many magnitudes."""
-    frame = rmat(11, 12, seed=5, weights=(0.0, 2.0), device="cpu")
+    frame = rmat(scale, 12, seed=5, weights=(0.0, 2.0), device="cpu")
     columns = {name: frame[name].to_numpy() for name in frame}
     if weights == "few":
         columns["weight"] = np.round(columns["weight"] * 4) / 4
@@ -208,12 +216,12 @@ def test_rmat_agrees_with_naive(make_arrays, directed, weights):
     )
 
 
-@pytest.mark.sanitizer
 @pytest.mark.parametrize("weights", [(0.5, 2.0), (0.0, 1e-3), "integers"], ids=str)
-def test_long_roads(make_arrays, weights):
+@pytest.mark.parametrize("size", [pytest.param(30, marks=pytest.mark.sanitizer), 90])
+def test_long_roads(make_arrays, weights, size):
     """Grids with holes in them, where the cheapest way is seldom that of the fewest edges."""
     drawn = (1, 100) if weights == "integers" else weights
-    frame = grid(90, keep=0.7, seed=3, weights=drawn, device="cpu")
+    frame = grid(size, keep=0.7, seed=3, weights=drawn, device="cpu")
     columns = {name: frame[name].to_numpy() for name in frame}
     if weights == "integers":
         columns["weight"] = columns["weight"].astype(np.int32)

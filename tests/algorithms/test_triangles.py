@@ -10,7 +10,7 @@ import pytest
 from clusterings import bipartite, clique, cycle, edges_of, frame_columns, path, star
 from conftest import FrameMaker, by_engine, listed, on_host, random_edges, to_pandas
 from hypothesis import given, settings
-from test_similarity import LARGE, common_by_matrix
+from test_similarity import SHAPES, by_shape, common_by_matrix
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms import triangles
@@ -156,14 +156,13 @@ def test_small_graphs(edges, directed, multi_edges, kernels):
     assert mean == pytest.approx(sum(expected.values()) / 13)
 
 
-@pytest.mark.sanitizer
 @pytest.mark.slow
 @pytest.mark.parametrize("kernels", KERNELS)
-@pytest.mark.parametrize("shape", LARGE)
+@by_shape
 def test_large_graphs(make_arrays, monkeypatch, shape, kernels):
     for name, value in KERNELS[kernels].items():
         monkeypatch.setattr(triangles, name, value)
-    sources, destinations = LARGE[shape]()
+    sources, destinations = SHAPES[shape]()
     rows, _, common, sizes = common_by_matrix(sources, destinations)
     graph = rg.Graph(
         make_arrays({"source": sources, "destination": destinations}), vertices=sizes.size
@@ -200,7 +199,6 @@ def coefficients_by_matrix(sources, destinations):
     return ((near @ arcs) * near).sum(axis=1) / np.maximum(degrees * (degrees - 1), 1)
 
 
-@pytest.mark.sanitizer
 def test_order_and_names_do_not_matter(make_frame):
     edges = random_edges(5, 40, 300)
     names = np.random.default_rng(3).permutation(1000)[:40] - 300

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.sanitizer
 def hub_columns(make_arrays):
     """Return a graph with a hub, lists of many lengths, parallel edges and unreached vertices."""
     random = np.random.default_rng(1)
-    sources = np.concatenate([np.arange(1, 2000), random.integers(0, 2500, 9000)])
-    destinations = np.concatenate([np.zeros(1999, int), random.integers(0, 400, 9000) ** 2 // 400])
+    sources = np.concatenate([np.arange(1, 2200), random.integers(0, 2500, 3000)])
+    destinations = np.concatenate([np.zeros(2199, int), random.integers(0, 400, 3000) ** 2 // 400])
     ends = {"source": [*sources, *destinations], "destination": [*destinations, *sources]}
     return make_arrays(ends | {"weight": random.random(2 * sources.size)})
 
