@@ -26,7 +26,7 @@ TOOLS = {
 }
 PATTERNS = (r"(?:ERROR|RACECHECK) SUMMARY: (.*)", r"(\d+) passed", r"kernels not launched: (.*)")
 ROOT = Path(__file__).resolve().parents[2]
-PROCESSES = 8  # at once, most of whose time is that of compilers and of Python
+PROCESSES = 16  # at once, most of whose time is that of compilers and of Python
 
 
 def measure(tool: str, tests: Path) -> Iterator[Record]:
