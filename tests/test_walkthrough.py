@@ -74,8 +74,8 @@ def test_roads_in_the_other_direction_and_in_both(graph):
 
 
 def test_the_shortest_way(roads, graph):
-    for each in (roads, graph):
-        for method in ("auto", "frames"):
+    for each, methods in ((roads, ("auto", "frames")), (graph, ("auto",))):
+        for method in methods:
             path = rg.shortest_path(each, "ulm", "kiel", method=method)
             assert type(path) is type(roads)
             assert listed(path) == {
@@ -107,8 +107,8 @@ def test_values_of_vertices_are_series_indexed_by_vertex(roads):
     peer = networkx.DiGraph()
     peer.add_weighted_edges_from(zip(*ROADS.values()))
     home = pandas.Series({"ulm": 3.0, "bonn": 1.0})
-    expected = networkx.pagerank(peer, personalization=home.to_dict(), tol=1e-12)
-    options = {"personalization": home, "start": home, "tolerance": 1e-10}
+    expected = networkx.pagerank(peer, 0.4, personalization=home.to_dict(), tol=1e-12)
+    options = {"damping": 0.4, "personalization": home, "start": home, "tolerance": 1e-10}
     for method in ("auto", "frames"):
         result = listed(rg.pagerank(roads, method=method, **options))
         assert result["vertex"] == TOWNS

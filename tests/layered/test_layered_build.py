@@ -152,17 +152,17 @@ def test_closed_forms(make_arrays, name, size):
 @by_size
 @symmetrize
 def test_layers_of_random_graphs(make_arrays, size, directed):
-    edges = random_edges(70, 120, 160)
+    edges = random_edges(70, 60, 80)
     graph = build_storage(
         make_arrays(columns_of(edges)),
         weight="weight",
         directed=directed,
         multi_edges="keep",
-        vertices=130,
+        vertices=65,
     )
-    for root in (5, 127):
+    for root in (5, 63):
         layered = LayeredEdgeList.build(graph, root, partition_bytes=size)
-        check_layers(layered, edges, root, range(130), directed)
+        check_layers(layered, edges, root, range(65), directed)
 
 
 @pytest.mark.parametrize("multi_edges", ["keep", "first", "sum", "min", "max"])

@@ -72,11 +72,13 @@ def test_condensation(tmp_path, shape, arcs_per_vertex):
 
 @gpu
 @pytest.mark.filterwarnings("ignore:the root .* reaches no other vertex")
-@pytest.mark.parametrize("arcs_per_vertex", [0, 0.5, 2, 100])
+@pytest.mark.parametrize("arcs_per_vertex", [0.5, 100])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_condensation_on_a_gpu(tmp_path, shape, arcs_per_vertex):
+    """With larger partitions of many arcs, and so fewer launches, than on a CPU."""
     graph = build_graph(SHAPES[shape])
-    layered = store(graph, tmp_path / "layers", ORDER[30] if "any order" in shape else 0, 40, "gpu")
+    root, size = ORDER[30] if "any order" in shape else 0, 400 if "DAG" in shape else 40
+    layered = store(graph, tmp_path / "layers", root, size, "gpu")
     check_condensation(layered, graph, arcs_per_vertex)
 
 
