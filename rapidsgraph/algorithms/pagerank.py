@@ -64,6 +64,8 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
         if parameters.method == "auto":
             weights = bool if weight_type is None else value_type
             device.compile_ahead("pagerank", values=value_type, weights=weights)
+            if weight_type is not None:
+                device.compile_ahead("weighted pagerank", values=value_type, weights=weight_type)
 
     graph = as_local_graph(
         graph, layout="csc", compile_ahead=compile_ahead, **FRAME_OPTIONS["pagerank"]
@@ -145,18 +147,23 @@ class PageRankProblem:
         """Divisor of each vertex: its out-degree, or 1 with normalized weights; 0 if dangling."""
         weights = self.graph.out_weights
         is_normalized = self.graph.weighted and self.partitions is None
-        return (weights > 0).astype(np.float64) if is_normalized else weights
+        if not is_normalized:
+            return weights
+        return device.astype(device.astype(weights, bool), np.float64)
 
     @cached_property
     def weights(self) -> Array:
         """Weight of each arc over the weight that leaves its source, which fits any precision."""
         csc = self.graph.csc
-        if not self.graph.weighted:
-            return self.graph.xp.empty(0, self.value_type)
-        out_weights, xp = self.graph.out_weights, self.graph.xp
-        divisors = xp.where(out_weights > 0, out_weights, 1.0)[csc.neighbors]
-        normalized = xp.divide(csc.weights, divisors, out=divisors)
-        return normalized.astype(self.value_type, copy=False)
+        size = csc.neighbors.size if self.graph.weighted else 0
+        normalized = self.graph.xp.empty(size, self.value_type)
+        if size:
+            device.launch(
+                "pagerank_layout", "normalize_weights", size=size, num_arcs=size,
+                neighbors=csc.neighbors, weights=csc.weights, out_weights=self.graph.out_weights,
+                new_weights=normalized,
+            )  # fmt: skip
+        return normalized
 
     @property
     def batch_size(self) -> int:

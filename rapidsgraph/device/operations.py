@@ -181,20 +181,25 @@ def accumulate(values: Array, dtype: Any = np.int64) -> Array:
     return totals
 
 
-def flatnonzero(flags: Array, dtype: Any = None) -> Array:
-    """Return the positions of C-contiguous flags that are set, ascending: int32 if these fit."""
+def flatnonzero(flags: Array, dtype: Any = None, first_position: int = 0) -> Array:
+    """Return the positions of C-contiguous flags that are set, ascending: int32 if these fit.
+
+    The position of the first flag is `first_position`; with another one than 0, `dtype` is needed.
+    """
     xp, size = array_module(flags), flags.size
     dtype = dtype or (np.int32 if size < 2**31 else np.int64)
     if xp is np:
-        return np.flatnonzero(flags).astype(dtype, copy=False)
+        positions = np.flatnonzero(flags)
+        positions += first_position
+        return positions.astype(dtype, copy=False)
     num_ranges, sums = _sum_ranges(flags)
     # The positions of a single range are listed before they have been counted.
     max_positions = size if num_ranges == 1 else int(sums.get().sum())
     positions = xp.empty(max_positions + 1, dtype)
     launch(
         "arrays", "list_nonzero", size=size, geometry=(num_ranges, RANGE_THREADS),
-        num_values=size, num_ranges=num_ranges, values=flags, sums=sums, positions=positions,
-        num_positions=positions[max_positions:],
+        num_values=size, num_ranges=num_ranges, first_position=first_position, values=flags,
+        sums=sums, positions=positions, num_positions=positions[max_positions:],
     )  # fmt: skip
     num_positions = int(positions[max_positions]) if num_ranges == 1 else max_positions
     return positions[:num_positions]

@@ -20,6 +20,8 @@ TASKS = {
         arrays.measure_range value_t={names}
         build.mark_present name_t={names}
         arrays.count_nonzero value_t=bool
+        arrays.list_nonzero total_t={names}
+        build.translate name_t={names}
         arrays.fill_range value_t={names}
     """,
     "convert names": "arrays.convert value_t={names} new_t=int32",
@@ -40,9 +42,12 @@ TASKS = {
         build.permute order_t=uint32 weight_t=int32
         build.permute order_t=uint32 weight_t=uint32
         build.permute order_t=uint32 weight_t={weights}
+    """,
+    "merge weights": """
         arrays.list_nonzero total_t=int32
         build.reduce_runs order_t=int32 weight_t={weights}
     """,
+    "count conflicts": "build.count_conflicts weight_t={weights}",
     "symmetrize": """
         build.mark_proper
         arrays.list_nonzero total_t=int32
@@ -64,6 +69,14 @@ TASKS = {
         arrays.invert_order order_t=int32
         arrays.convert value_t=int64 new_t=int32
         key_sums.sum_by_key weight_t=float64
+    """,
+    "weighted pagerank": """
+        key_sums.add_parts weight_t={weights}
+        key_sums.find_largest weight_t={weights}
+        key_sums.join_parts
+        pagerank_layout.normalize_weights value_t={values} weight_t={weights}
+        arrays.convert value_t=float64 new_t=bool
+        arrays.convert value_t=bool new_t=float64
     """,
     "bfs": """
         bfs.search cooperative

@@ -107,7 +107,7 @@ def build_graph(
     if columns.xp is not np:
         if compile_ahead is not None:
             compile_ahead(None if columns.weights is None else columns.weights.dtype)
-        _compile_build(columns, directed=directed)
+        _compile_build(columns, multi_edges, directed=directed)
     if columns.weights is None and unweighted_multi_edges is not None:
         multi_edges = unweighted_multi_edges
     num_rows, xp = len(columns.sources[0]), columns.xp
@@ -148,7 +148,7 @@ def build_graph(
     return build_from_ids(coo, labeling, layout=layout, **policies)
 
 
-def _compile_build(columns: EdgeColumns, *, directed: bool) -> None:
+def _compile_build(columns: EdgeColumns, multi_edges: MultiEdges, *, directed: bool) -> None:
     """Start to compile the kernels of a build on a GPU."""
     names, weights = columns.sources[0], columns.weights
     if device.is_array(names):
@@ -157,9 +157,15 @@ def _compile_build(columns: EdgeColumns, *, directed: bool) -> None:
         if name_type != np.int32:
             device.compile_ahead("convert names", names=name_type)
     if weights is None:
-        device.compile_ahead("sort arcs", "merge arcs")
+        device.compile_ahead("sort arcs")
     else:
-        device.compile_ahead("sort weighted arcs", "merge arcs", weights=weights.dtype)
+        device.compile_ahead("sort weighted arcs", weights=weights.dtype)
+    if multi_edges != "keep":
+        device.compile_ahead("merge arcs")
+        if weights is not None:
+            device.compile_ahead("merge weights", weights=weights.dtype)
+    if weights is not None and isinstance(multi_edges, DefaultMultiEdges):
+        device.compile_ahead("count conflicts", weights=weights.dtype)
     if not directed:
         weight_type = np.float64 if weights is None else weights.dtype
         device.compile_ahead("symmetrize", weights=weight_type)

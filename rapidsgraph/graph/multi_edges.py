@@ -60,19 +60,9 @@ def _next_run(is_first: Array, position: int) -> int:
 
 def count_conflicts(is_first: Array, weights: Array) -> int:
     """Return the number of arcs whose weight differs from that of the first arc of their run."""
-    xp, count, before = device.array_module(weights), 0, 0
-    size = BLOCK_ARCS // 8  # of a block, for which several arrays of int64 are needed
-    for start in range(0, weights.size, size):
-        later = start + xp.flatnonzero(~is_first[start : start + size])
-        if not later.size:
-            continue
-        # Consecutive positions belong to one run, which may begin in a block before this one.
-        is_second = xp.ones(later.size, bool)
-        is_second[1:] = later[1:] != later[:-1] + 1
-        starts = later[is_second] - 1
-        if int(starts[0]) < start and not is_first[starts[0]]:
-            starts[0] = before
-        firsts = starts[xp.cumsum(is_second) - 1]
-        count += device.count_nonzero(weights[later] != weights[firsts])
-        before = int(firsts[-1])
-    return count
+    count = device.array_module(weights).zeros(1, "int64")
+    device.launch(
+        "build", "count_conflicts", size=weights.size,
+        num_arcs=weights.size, is_first=is_first, weights=weights, count=count,
+    )  # fmt: skip
+    return int(count[0])

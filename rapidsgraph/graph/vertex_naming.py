@@ -231,8 +231,8 @@ def _name_integers(
             num_names=values.size, names=values, min_name=low, table=table, ids=ids[-1],
         )  # fmt: skip
     del table
-    names = device.flatnonzero(is_present, xp.int64)
-    names += low
+    name_type = xp.int32 if dtype == np.int32 else xp.int64  # all names are below 2^63
+    names = device.flatnonzero(is_present, name_type, low)
     return names.astype(dtype, copy=False), dtype, count, ids
 
 

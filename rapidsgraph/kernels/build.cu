@@ -187,6 +187,21 @@ extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges,
   }
 }
 
+// count[0] += arcs whose weight differs from that of the first arc of their run. The first arc of
+// all is the first of its run.
+extern "C" __global__ void count_conflicts(long long num_arcs, const bool *is_first,
+                                           const weight_t *weights, long long *count) {
+  long long conflicts = 0;
+  STRIDE(first, num_arcs) {
+    if (!is_first[first]) continue;
+    const weight_t weight = weights[first];
+    for (long long i = first + 1; i < num_arcs && !is_first[i]; i++)
+      conflicts += weights[i] != weight;
+  }
+  conflicts = warp_sum(conflicts);
+  if (threadIdx.x % WARP == 0 && conflicts) atomicAdd((u64 *)count, (u64)conflicts);
+}
+
 // counts[r] = neighbors of r that are not below r.
 extern "C" __global__ void count_upper(long long num_rows, const long long *offsets,
                                        const int *neighbors, long long *counts) {

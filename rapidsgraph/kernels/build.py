@@ -154,6 +154,17 @@ def reduce_runs(num_runs, num_edges, starts, weights, reduction, reduced):
         reduced[run] = value
 
 
+@serial
+def count_conflicts(num_arcs, is_first, weights, count):
+    weight, conflicts = weights[0], 0
+    for i in range(num_arcs):
+        if is_first[i]:
+            weight = weights[i]
+        else:
+            conflicts += weights[i] != weight
+    count[0] += conflicts
+
+
 @parallel
 def count_upper(num_rows, offsets, neighbors, counts):
     for row_ in prange(num_rows):

@@ -10,8 +10,8 @@
 //
 // Entries: rank_rows and rank_values prepare keys for the sort of vertices; propagate_labels gives
 // vertices that are close to each other one label; measure_rows and list_chunks find the sizes of
-// units, and `arrange` fills them. sum_first and invert_weights take less time than CuPy's
-// compilation of such operations. Counters are 0 before a launch.
+// units, and `arrange` fills them. sum_first, normalize_weights and invert_weights take less time
+// than CuPy's compilation of such operations. Counters are 0 before a launch.
 //
 // Reference: A. Monakov, A. Lokhmotov, A. Avetisyan, "Automatically tuning sparse matrix-vector
 // multiplication for GPU architectures", HiPEAC 2010. https://doi.org/10.1007/978-3-642-11515-8_10
@@ -22,6 +22,9 @@
 
 #ifndef value_t
 #define value_t double
+#endif
+#ifndef weight_t
+#define weight_t double
 #endif
 
 #define COPY_BATCH 8      // entries that a thread copies at once
@@ -144,6 +147,17 @@ extern "C" __global__ void list_chunks(long long num_long_rows, const int *chunk
   STRIDE(row, num_long_rows)
   for (int chunk = chunk_offsets[row]; chunk < chunk_offsets[row + 1]; chunk++)
     chunk_rows[chunk] = row;
+}
+
+// new_weights[i] = weight of arc i over the weight that leaves its source, or its weight if that is
+// 0.
+extern "C" __global__ void normalize_weights(long long num_arcs, const int *neighbors,
+                                             const weight_t *weights, const double *out_weights,
+                                             value_t *new_weights) {
+  STRIDE(arc, num_arcs) {
+    const double out_weight = out_weights[neighbors[arc]];
+    new_weights[arc] = (value_t)((double)weights[arc] / (out_weight > 0.0 ? out_weight : 1.0));
+  }
 }
 
 // inverse_weights[r] = 1 over the weight that leaves the vertex of row r; 0 for a dangling vertex.

@@ -57,6 +57,15 @@ def list_chunks(num_long_rows, chunk_offsets, chunk_rows):
     chunk_rows[:] = np.repeat(np.arange(num_long_rows), np.diff(chunk_offsets))
 
 
+def normalize_weights(num_arcs, neighbors, weights, out_weights, new_weights):
+    divisors = np.where(out_weights > 0, out_weights, 1.0)
+    if new_weights.dtype == divisors.dtype:  # needs no other array of this size
+        divisors = np.take(divisors, neighbors, out=new_weights, mode="clip")
+    else:
+        divisors = divisors[neighbors]
+    np.divide(weights, divisors, out=new_weights, casting="same_kind")
+
+
 def invert_weights(num_rows, order, out_weights, inverse_weights):
     weights = out_weights[order]
     has_out_edges = weights > 0

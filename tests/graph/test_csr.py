@@ -246,13 +246,3 @@ def test_parallel_pairs_merge(rows, multi_edges):
     plain = csr.from_coo([*ends, None], 6, multi_edges)
     assert plain.neighbors.tolist() == [arc[1] for arc in expected]
     assert plain.weights.size == 0
-
-
-@pytest.mark.parametrize("block", [1, 3, 1000])
-def test_conflicts_are_counted_across_blocks(monkeypatch, block):
-    monkeypatch.setattr(multi_edges, "BLOCK_ARCS", 8 * block)
-    random = np.random.default_rng(block)
-    is_first, weights = random.random(200) < 0.3, random.integers(0, 3, 200).astype(float)
-    is_first[0] = True
-    first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
-    assert multi_edges.count_conflicts(is_first, weights) == (weights != weights[first]).sum()

@@ -11,6 +11,7 @@ import pytest
 
 from rapidsgraph import device
 from rapidsgraph.algorithms.neighbor_similarity import CODES, compare
+from rapidsgraph.graph.multi_edges import count_conflicts
 
 pytestmark = pytest.mark.sanitizer
 
@@ -196,11 +197,48 @@ def test_ranges_of_values(xp, size, num_ranges):
     device.launch("arrays", "accumulate", totals=totals, **arguments)
     assert device.to_host(totals).tolist() == [sum(flags[:stop]) for stop in range(size + 1)]
     device.launch(
-        "arrays", "list_nonzero", positions=positions, num_positions=positions[size:], **arguments
-    )
+        "arrays", "list_nonzero", first_position=9, positions=positions,
+        num_positions=positions[size:], **arguments,
+    )  # fmt: skip
     if expected.size < size:
-        assert device.to_host(positions[: expected.size]).tolist() == expected.tolist()
+        assert device.to_host(positions[: expected.size]).tolist() == (expected + 9).tolist()
     assert int(positions[size]) == expected.size
+
+
+@pytest.mark.parametrize("size", [0, 5, 100_000])
+def test_positions_from_a_first_one(xp, size):
+    flags, start = np.random.default_rng(size).random(size) < 0.5, -(2**40)
+    positions = device.flatnonzero(xp.asarray(flags), np.int64, start)
+    assert positions.dtype == np.int64
+    assert np.array_equal(device.to_host(positions), np.flatnonzero(flags) + start)
+
+
+@pytest.mark.parametrize("value_type", [np.float32, np.float64])
+@pytest.mark.parametrize("weight_type", ["int32", "float32", "float64"])
+def test_weights_are_divided_by_those_that_leave_the_source(xp, value_type, weight_type):
+    random = np.random.default_rng(1)
+    sources = random.integers(0, 50, 3000).astype(np.int32)
+    weights = (random.random(3000) * 9).astype(weight_type)
+    out_weights = np.bincount(sources, weights, 50)
+    out_weights[:2] = 0
+    normalized = xp.empty(3000, value_type)
+    device.launch(
+        "pagerank_layout", "normalize_weights", size=3000, num_arcs=3000,
+        neighbors=xp.asarray(sources), weights=xp.asarray(weights),
+        out_weights=xp.asarray(out_weights), new_weights=normalized,
+    )  # fmt: skip
+    expected = weights / np.where(out_weights > 0, out_weights, 1)[sources]
+    assert np.array_equal(device.to_host(normalized), expected.astype(value_type))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_conflicts_are_counted_in_runs(xp, dtype):
+    random = np.random.default_rng(1)
+    is_first, weights = random.random(2000) < 0.3, random.integers(0, 3, 2000).astype(dtype)
+    is_first[0] = True
+    first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+    count = count_conflicts(xp.asarray(is_first), xp.asarray(weights))
+    assert count == (weights != weights[first]).sum()
 
 
 def test_values_are_filled_converted_and_taken(xp):
