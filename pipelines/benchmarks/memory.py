@@ -26,6 +26,8 @@ def resident_bytes(key: str = "VmRSS") -> int:
 
 def reset_peak() -> int:
     """Reset the peak of the resident set, and return the bytes that are resident."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # or free heap memory would serve a function unnoticed
     Path("/proc/self/clear_refs").write_text("5")
     return resident_bytes()
 
@@ -34,8 +36,6 @@ def measure_peak(function: Callable[[], Any]) -> tuple[int | None, Any]:
     """Return (bytes at the peak above those before or None if unknown, result of the function)."""
     if not STATUS.exists():
         return None, function()
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # or free heap memory would serve the function unnoticed
     baseline = reset_peak()
     result = function()
     return resident_bytes("VmHWM") - baseline, result

@@ -123,7 +123,7 @@ def verdict(comparisons: Sequence[Record]) -> str:
     return f"{text} comparisons."
 
 
-def draw(comparisons: Sequence[Record], titles: Sequence[str], path: Path) -> None:
+def draw(comparisons: Sequence[Record], path: Path) -> None:
     """Draw the ratio of each peer's time to ours, one line per comparison."""
     from matplotlib.figure import Figure
 
@@ -132,6 +132,7 @@ def draw(comparisons: Sequence[Record], titles: Sequence[str], path: Path) -> No
     ratios = pandas.DataFrame([row["ratios"] for row in comparisons])
     for library in sorted(ratios):
         axes.plot(ratios[library], range(len(ratios)), "o", markersize=5, label=library)
+    titles = [f"{row['machine']}: {row['task']}, {row['graph']}" for row in comparisons]
     axes.set_yticks(range(len(comparisons)), titles)
     axes.tick_params(axis="y", labelsize=7)
     axes.set_ylim(len(comparisons) - 0.5, -0.5)
@@ -152,13 +153,13 @@ def read_results() -> dict[str, list[Record]]:
 
 
 def machine_section(comparisons: Sequence[Record]) -> str:
-    table = comparison_table(row for row in comparisons if row["graph"] in PAGE_GRAPHS)
+    on_page = [row for row in comparisons if row["graph"] in PAGE_GRAPHS]
     slower = [
         f"{row['task']} of {row['graph']} ({row['fastest_peer']}, {number(row['peer_/_ours'])})"
         for row in comparisons if row["peer_/_ours"] < 1
     ]  # fmt: skip
     text = verdict(comparisons) + (f" It is slower in {', '.join(slower)}." if slower else "")
-    return f"{table}\n\n{text}"
+    return f"{comparison_table(on_page, 'machine')}\n\n{text}"
 
 
 def dask_calls(rows: Sequence[Record]) -> list[Record]:
@@ -208,19 +209,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
     machines = read_results()
-    by_label = {label: list(compare(rows)) for label, rows in machines.items()}
-    all_comparisons = [(label, row) for label, rows in by_label.items() for row in rows]
-    by_key = {(label, row["task"], row["graph"]): (label, row) for label, row in all_comparisons}
+    by_label = {label: [{"machine": label} | row for row in compare(rows)]
+                for label, rows in machines.items()}  # fmt: skip
+    comparisons = [row for rows in by_label.values() for row in rows]
+    by_key = {(row["machine"], row["task"], row["graph"]): row for row in comparisons}
     readme_rows = [by_key[key] for key in README_ROWS]
 
     def by_machine(choose: Callable[[Sequence[Record]], list[Record]]) -> str:
         return grid([{"machine": label} | row for label, rows in sorted(machines.items())
                      for row in choose(rows)])  # fmt: skip
 
-    readme = comparison_table(({"machine": label} | row for label, row in readme_rows),
-                              "roofline_ms")  # fmt: skip
     sections = {label: machine_section(rows) for label, rows in by_label.items()} | {
-        "readme": f"{readme}\n\n{verdict([row for _, row in all_comparisons])}",
+        "readme": f"{comparison_table(readme_rows, 'roofline_ms')}\n\n{verdict(comparisons)}",
         "dask": by_machine(dask_calls),
         "slopes": by_machine(slopes),
         "claims": claims_table(machines),
@@ -233,10 +233,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(any(text != path.read_text() for path, text in texts.items()))
     for path, text in texts.items():
         records.write_text(path, text)
-    pictures = {label: [(label, row) for row in rows] for label, rows in by_label.items() if rows}
-    for name, rows in (pictures | {"summary": readme_rows}).items():
-        titles = [f"{label}: {row['task']}, {row['graph']}" for label, row in rows]
-        draw([row for _, row in rows], titles, records.RESULTS / f"performance-{name}.png")
+    for name, rows in (by_label | {"summary": readme_rows}).items():
+        if rows:
+            draw(rows, records.RESULTS / f"performance-{name}.png")
     return 0
 
 
