@@ -76,11 +76,10 @@ class Library:
         self, task: str, implementation: str, *functions: Callable, note: str = "", **options: Any
     ) -> None:
         """Add an entry, whose columns are the options that are no fields of an entry."""
-        columns = {name: value for name, value in options.items() if name not in FIELDS}
+        known = {name: options.pop(name) for name in FIELDS & options.keys()}
         note = "; ".join(filter(None, [note, self.note]))
-        options = {name: options[name] for name in options.keys() - columns} | {"columns": columns}
-        entry = Entry(self.name, task, implementation, *functions, note=note, **options)
-        self.entries.append(entry)
+        self.entries.append(Entry(self.name, task, implementation, *functions, note=note,
+                                  columns=options, **known))  # fmt: skip
 
 
 def products_below(limit: int) -> Callable[[Workload], str | None]:
