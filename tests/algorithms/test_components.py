@@ -19,6 +19,7 @@ from conftest import (
 from hypothesis import given, settings
 
 import rapidsgraph as rg
+from rapidsgraph.algorithms import components
 from rapidsgraph.generate import grid, rmat
 from rapidsgraph.graph.build import build_graph
 
@@ -297,7 +298,11 @@ def test_large_closed_forms(make_arrays, shape, directed, lists):
     ],
     ids=["sparse rmat", "rmat", "grid", "road"],
 )
-def test_generated_graphs_agree_with_naive(make_arrays, generate, directed):
+@pytest.mark.parametrize("min_sampled_arcs", [0, 2**18])
+def test_generated_graphs_agree_with_naive(
+    make_arrays, monkeypatch, generate, min_sampled_arcs, directed
+):
+    monkeypatch.setattr(components, "MIN_SAMPLED_ARCS", min_sampled_arcs)
     frame = generate()
     columns = {name: frame[name].to_numpy() for name in frame}
     graph = build_storage(make_arrays(columns), directed=directed)

@@ -149,9 +149,6 @@ SMALL = {
     "small cliques and hubs": lambda: dense_and_hubs(140, 2100),
 }
 SHAPES = LARGE | SMALL
-by_shape = pytest.mark.parametrize(
-    "shape", [*LARGE, *(pytest.param(shape, marks=pytest.mark.sanitizer) for shape in SMALL)]
-)
 
 
 def common_by_matrix(sources, destinations):
@@ -171,7 +168,9 @@ def common_by_matrix(sources, destinations):
 
 
 @pytest.mark.slow
-@by_shape
+@pytest.mark.parametrize(
+    "shape", [*LARGE, *(pytest.param(shape, marks=pytest.mark.sanitizer) for shape in SMALL)]
+)
 def test_common_neighbors_are_a_product_of_matrices(make_arrays, monkeypatch, shape):
     sources, destinations = SHAPES[shape]()
     rows, columns, common, sizes = common_by_matrix(sources, destinations)

@@ -10,7 +10,7 @@ import pytest
 from clusterings import bipartite, clique, cycle, edges_of, frame_columns, path, star
 from conftest import FrameMaker, by_engine, listed, on_host, random_edges, to_pandas
 from hypothesis import given, settings
-from test_similarity import SHAPES, by_shape, common_by_matrix
+from test_similarity import LARGE, SHAPES, SMALL, common_by_matrix
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms import triangles
@@ -158,7 +158,9 @@ def test_small_graphs(edges, directed, multi_edges, kernels):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kernels", KERNELS)
-@by_shape
+@pytest.mark.parametrize(
+    "shape", [*LARGE, *(pytest.param(shape, marks=pytest.mark.sanitizer) for shape in SMALL)]
+)
 def test_large_graphs(make_arrays, monkeypatch, shape, kernels):
     for name, value in KERNELS[kernels].items():
         monkeypatch.setattr(triangles, name, value)

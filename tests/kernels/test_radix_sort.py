@@ -43,6 +43,7 @@ def test_offsets_of_sorted_keys(xp, num_keys):
 
 
 @pytest.mark.gpu
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("with_order", [False, True])
 @pytest.mark.parametrize("minor_sorted", [False, True])
 def test_pairs_are_sorted_as_by_packed_keys(with_order, minor_sorted, monkeypatch):
