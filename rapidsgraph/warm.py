@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import signal
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ import rapidsgraph as rg
 from .device import Device, choose
 from .distributed.executor import local_ranks
 from .distributed.replica import REPLICA_LIMIT
-from .errors import GraphError, InsufficientMemoryError
+from .errors import GraphError, InsufficientMemoryError, WeightWarning
 from .kernels import cache_folders, jit
 from .progress import Progress, reporter
 
@@ -57,6 +58,11 @@ def warm(
     ------
     GraphError
         If there is no folder to cache kernels in, or CuPy caches them in memory only.
+
+    Warns
+    -----
+    KernelCacheWarning
+        If kernels cannot be written to the folder, as on a full disk.
     """
     kind = choose(device)
     folders = list_cache_folders(kind)
@@ -80,15 +86,34 @@ def _run_others(names: list[str], device: Device, num_jobs: int) -> Iterator[str
             yield name
         return
     context = multiprocessing.get_context("spawn")  # threads of this process do not survive a fork
-    with ProcessPoolExecutor(num_jobs, mp_context=context) as executor:
-        futures: dict[Future, str] = {executor.submit(run, name, device): name for name in names}
+    with ProcessPoolExecutor(num_jobs, context, _end_silently_on_interrupt) as executor:
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the processes inherit it
+        try:
+            futures = {executor.submit(_run_in_process, name, device): name for name in names}
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             for future in as_completed(futures):
-                future.result()
+                for message in future.result():
+                    cache_folders.warn_once(message)
                 yield futures[future]
         except BaseException:  # also Ctrl-C
             executor.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _end_silently_on_interrupt() -> None:
+    """End this process without a traceback on SIGINT, which has been blocked so far."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _run_in_process(name: str, device: Device) -> list[str]:
+    """Run an algorithm of `RUNS`; return the warnings about the cache, for the calling process."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", cache_folders.KernelCacheWarning)
+        run(name, device)
+    return [str(w.message) for w in caught if w.category is cache_folders.KernelCacheWarning]
 
 
 def list_cache_folders(device: str) -> list[Path]:
@@ -122,32 +147,38 @@ def run(name: str, device: Device) -> None:
         for weights in (None, (1.0, 2.0))
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of parallel edges with different weights
+        warnings.simplefilter("ignore", WeightWarning)  # of parallel edges with different weights
         RUNS[name](edges, weighted)
 
 
+def _with_integers(weighted: Any) -> Any:
+    """Return edges whose weights are integers, as those of roads often are."""
+    return weighted.assign(weight=(10 * weighted["weight"]).astype("int64"))
+
+
 def _graph(edges: Any, weighted: Any) -> None:
-    for frame in (edges, weighted):
+    for frame in (edges, weighted, _with_integers(weighted)):
         rg.Graph(frame)
         rg.Graph(frame.astype({"source": "int32", "destination": "int32"}))
 
 
 def _pagerank(edges: Any, weighted: Any) -> None:
-    for graph in (rg.Graph(edges), rg.Graph(weighted)):
+    for graph in map(rg.Graph, (edges, weighted, _with_integers(weighted))):
         for precision in ("double", "single"):
             rg.pagerank(graph, precision=precision, progress=False)
     rg.pagerank(weighted, progress=False)  # sums the weights of parallel edges
 
 
 def _search(edges: Any, weighted: Any) -> None:
-    for directed in (True, False):
-        graph = rg.Graph(weighted, directed=directed)
-        source, target = graph.vertices.iloc[[0]], graph.vertices.iloc[[-1]]
-        rg.bfs(graph, source)
-        for _ in range(2):  # the second one sorts the lists of a graph by weight
-            rg.sssp(graph, source)
-        rg.shortest_path(graph, source, target)
-    rg.sssp(weighted, weighted["source"].iloc[0])  # uses the minimum of those of parallel edges
+    for frame in (weighted, _with_integers(weighted)):
+        for directed in (True, False):
+            graph = rg.Graph(frame, directed=directed)
+            source, target = graph.vertices.iloc[[0]], graph.vertices.iloc[[-1]]
+            rg.bfs(graph, source)
+            for _ in range(2):  # the second one sorts the lists of a graph by weight
+                rg.sssp(graph, source)
+            rg.shortest_path(graph, source, target)
+        rg.sssp(frame, frame["source"].iloc[0])  # uses the minimum of those of parallel edges
 
 
 def _components(edges: Any, weighted: Any) -> None:
@@ -171,7 +202,9 @@ def _scan(edges: Any, weighted: Any) -> None:
     rg.structural_similarity(graph)
     rg.structural_similarity(edges[:99])  # merges lists
     rg.scan(graph, epsilon=0.3, memberships=True)  # by counts of common neighbors
-    rg.ScanIndex(graph).query(0.3, 3)
+    index = rg.ScanIndex(graph)
+    index.query(0.3, 3)
+    index.sweep([0.3], [3])
 
 
 def _layered(edges: Any, weighted: Any) -> None:
@@ -182,6 +215,13 @@ def _layered(edges: Any, weighted: Any) -> None:
         weighted.to_csv(path, index=False)
         options: Any = {"weight": "weight", "device": graph.device, "progress": False}
         rg.LayeredEdgeList.build(path, root, store=store, **options)  # on disk
+        text = edges.astype({"source": "str", "destination": "str"})
+        for name, frame in {"text": text, "integers": _with_integers(weighted)}.items():
+            path = Path(folder) / f"{name}.parquet"
+            frame.to_parquet(path)
+            options |= {"weight": "weight" if name == "integers" else None}
+            start, other = frame["source"].iloc[0], path.with_suffix(".layers")
+            rg.bfs(rg.LayeredEdgeList.build(path, start, store=other, **options))
         for layers in (rg.LayeredEdgeList.build(graph, root), rg.LayeredEdgeList.open(store)):
             rg.bfs(layers)
             rg.sssp(layers)

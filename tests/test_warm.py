@@ -4,6 +4,12 @@ import asyncio
 import functools
 import importlib
 import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -17,6 +23,7 @@ from rapidsgraph import cli, device, warm
 from rapidsgraph.distributed import replica
 from rapidsgraph.distributed.executor import local_ranks
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
+from rapidsgraph.kernels import cache_folders
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("dask.dataframe")
@@ -61,15 +68,25 @@ def compiled_signatures():
 
 
 @pytest.mark.slow
-def test_nothing_is_left_to_compile():
+@pytest.mark.filterwarnings("ignore::rapidsgraph.WeightWarning")
+def test_nothing_is_left_to_compile(tmp_path):
     for name in warm.RUNS:
         warm.run(name, "cpu")
     before = compiled_signatures()
     assert before["rapidsgraph.kernels.pagerank.iterate"] > 0
     ends = np.random.default_rng(2).integers(0, 500, (2, 8000))
     edges = pandas.DataFrame({"source": ends[0], "destination": ends[1]})
-    for run in startup.RUNS.values():
-        run(rg, edges)
+    integers = edges.assign(weight=np.random.default_rng(3).integers(1, 9, 8000))
+    for frame in (edges, integers):
+        for run in startup.RUNS.values():
+            run(rg, frame)
+        rg.sssp(rg.Graph(frame, directed=False), 0)
+    rg.ScanIndex(edges).sweep()
+    for number, frame in enumerate((edges.astype("str"), integers)):
+        path = tmp_path / f"{number}.parquet"
+        frame.to_parquet(path)
+        root = frame["source"].iloc[0]
+        rg.bfs(rg.LayeredEdgeList.build(path, root, store=path.with_suffix(".layers")))
     # 60 cliques of 10 vertices, of which each is joined to one of 40 hubs
     first, second = np.triu_indices(10, 1)
     cliques, members = 10 * np.arange(60)[:, None], np.arange(600)
@@ -127,6 +144,45 @@ def test_several_jobs_are_processes():
     assert list(warm._run_others(["graph"], "cpu", 2)) == ["graph"]
     with pytest.raises(KeyError):
         list(warm._run_others(["no algorithm"], "cpu", 2))
+
+
+@pytest.mark.slow
+def test_processes_report_that_kernels_cannot_be_cached(monkeypatch, tmp_path):
+    """A file in place of the folder, into which root cannot write either."""
+    (tmp_path / "cache").touch()
+    (tmp_path / "temporary").mkdir()
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr(cache_folders, "_warned", set())
+    with pytest.warns(cache_folders.KernelCacheWarning, match="which is temporary"):
+        list(warm._run_others(["core number"], "cpu", 2))
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_processes_without_a_traceback():
+    """As Ctrl-C in a terminal, which sends the signal to all processes."""
+    program = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # under nohup, too
+from rapidsgraph.__main__ import main
+main()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "warm", "--device", "cpu", "--jobs", "2"],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while len(children.read_text().split()) < 3:  # two processes and their resource tracker
+        time.sleep(0.01)
+    time.sleep(0.3)  # they import the package
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output) == (130, "")
+    assert errors.startswith("error: interrupted") and errors.count("\n") == 1
 
 
 def test_a_missing_folder_is_an_error(monkeypatch):
