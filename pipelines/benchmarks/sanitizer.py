@@ -6,6 +6,7 @@ The tests launch every CUDA kernel of the package; the record says which not, by
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
+from rapidsgraph import device
 
 TOOLS = {
     "memcheck": ["--report-api-errors", "no"],  # a call that fails raises, or is expected to fail
@@ -26,25 +28,28 @@ TOOLS = {
 }
 PATTERNS = (r"(?:ERROR|RACECHECK) SUMMARY: (.*)", r"(\d+) passed", r"kernels not launched: (.*)")
 ROOT = Path(__file__).resolve().parents[2]
-PROCESSES = 16  # at once, most of whose time is that of compilers and of Python
+PROCESSES = 16  # at once on a GPU, most of whose time is that of compilers and of Python
 
 
 def measure(tool: str, tests: Path) -> Iterator[Record]:
     """Run the modules with marked tests under a tool, several at once, and yield their record."""
     marked = [path for path in sorted(tests.rglob("test_*.py")) or [tests]
               if "mark.sanitizer" in path.read_text()]  # fmt: skip
-    with ThreadPoolExecutor(min(PROCESSES, os.cpu_count() or 1)) as pool:
-        yield summarize(tool, list(pool.map(partial(run_module, tool), marked)))
+    num_gpus = device.import_cupy().cuda.runtime.getDeviceCount()
+    names = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(num_gpus)))
+    gpus = itertools.cycle(names.split(","))
+    with ThreadPoolExecutor(min(PROCESSES * num_gpus, os.cpu_count() or 1)) as pool:
+        yield summarize(tool, list(pool.map(partial(run_module, tool), marked, gpus)))
 
 
-def run_module(tool: str, module: Path) -> tuple[int, str]:
-    """Run the marked tests of a module under a tool, and return the exit status and the output."""
+def run_module(tool: str, module: Path, gpu: str) -> tuple[int, str]:
+    """Run the marked tests of a module under a tool; return the exit status and the output."""
     line = ["compute-sanitizer", "--tool", tool, *TOOLS[tool], "--error-exitcode", "99",
             "--kernel-name-exclude", "kernel_substring=cupy", sys.executable, "-m", "pytest",
             str(module), "-p", "launch_counter", "-q", "--gpu",
             "-m", "sanitizer and gpu"]  # fmt: skip
     path = [str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]  # of the plugin
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path), "CUDA_VISIBLE_DEVICES": gpu}
     start = time.perf_counter()
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, env=environment)
     seconds = time.perf_counter() - start
