@@ -129,12 +129,14 @@ class Session:
         return list(self.options.only or default)
 
     def graphs(self, names: Iterable[str]) -> Iterator[Workload]:
-        """Yield workloads by name; unavailable ones become notes."""
+        """Yield workloads by name; those that are unavailable or do not fit become notes."""
         for name in names:
             try:
                 yield load(name, self.xp, self.options.data)
             except GraphUnavailableError as error:
                 self.notes.append(str(error))
+            except MemoryError as error:
+                self.notes.append(f"{name}: {type(error).__name__}: {error}")
 
     def measure_peak(self, function: Callable[[], Any]) -> tuple[int | None, Any]:
         """Return (peak memory of a timed call above that before or None, its result)."""
