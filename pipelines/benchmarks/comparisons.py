@@ -113,7 +113,8 @@ def compare_libraries(
     session.start["tasks"] = ",".join(task.name for task in tasks)
     if not all(task.entries for task in tasks):
         session.notes += missing_libraries(session.on_gpu, options.libraries)
-    warm_up(tasks, session)
+    if not options.quick:
+        warm_up(tasks, session)
     session.measure_copy_rate()
     start = time.perf_counter()
     for workload in session.graphs(

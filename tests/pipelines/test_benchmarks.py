@@ -4,6 +4,7 @@ import importlib
 import re
 import sys
 import types
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 
@@ -22,7 +23,7 @@ from pipelines.benchmarks import (
     run,
     timing,
 )
-from pipelines.benchmarks.adapters import MANY, Entry
+from pipelines.benchmarks.adapters import FEW, MANY, Entry
 from pipelines.benchmarks.graphs import GraphUnavailableError, Workload, load
 from pipelines.benchmarks.tasks import COMPARISONS, TASKS
 
@@ -164,6 +165,15 @@ def test_wrong_answers_have_no_time(task, monkeypatch):
         [(_, found)] = harness.failures(test.records)
         assert found is is_ours
         assert harness.exit_status(test.records) == (harness.EXIT_WRONG_ANSWER if is_ours else 0)
+
+
+def test_all_entries_are_called_once_before_they_are_timed():
+    calls = []
+    for name in ("bfs", "pagerank"):
+        run = lambda graph, case, *iterations: calls.append((case.name, *iterations))  # noqa: E731
+        entries = [Entry("fake", name, "fake", run)]
+        comparisons.warm_up([replace(TASKS[name], entries=entries)], session())
+    assert calls == [("rmat8",), ("rmat8u",), ("rmat8", FEW), ("rmat8u", FEW)]
 
 
 def test_a_failing_library_does_not_end_the_run(monkeypatch):
