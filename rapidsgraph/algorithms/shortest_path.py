@@ -72,9 +72,10 @@ def check_target_distances(graph: LocalGraph, distances: Array, targets: Targets
 
     A search that has not reached all targets has reached all vertices that paths lead to.
     """
-    is_unreached = distances[targets.ids] == math.inf
-    if can_overflow(graph.total_weight) and device.count_nonzero(is_unreached):
-        check_distances(graph.csr, distances, graph.labeling)
+    if can_overflow(graph.total_weight):
+        at_targets = device.to_host(device.take(distances, targets.ids))
+        if (at_targets == math.inf).any():
+            check_distances(graph.csr, distances, graph.labeling)
 
 
 def resolve_targets(labeling: Labeling, target: Any) -> Targets:
@@ -102,12 +103,12 @@ def path_frame(
     predecessors : int32 array, shape (vertices,)
         NO_VERTEX for vertices without one.
     """
-    xp, at_targets = labeling.xp, distances[targets.ids]
-    is_reached = device.to_host((at_targets >= 0) & (at_targets < math.inf))
+    xp, at_targets = labeling.xp, device.to_host(device.take(distances, targets.ids))
+    is_reached = (at_targets >= 0) & (at_targets < math.inf)
     ends = device.to_host(targets.ids)[is_reached]
     path, lengths = follow(device.to_host(predecessors), ends)
     ids = xp.asarray(path)
-    columns = labeling.names.columns(xp, ids) | {"distance": distances[ids]}
+    columns = labeling.names.columns(xp, ids) | {"distance": device.take(distances, ids)}
     types = dict(labeling.text_types)
     if targets.are_several:
         names = labeling.names.columns(xp, xp.asarray(np.repeat(ends, lengths)))

@@ -240,7 +240,10 @@ def run_sssp(
 
 def drop_farther(distances: Array, targets: Array) -> None:
     """Set the distances of vertices that are farther than all int32 `targets` to infinity."""
-    distances[distances > distances[targets].max()] = math.inf
+    device.launch(
+        "sssp", "drop_farther", size=distances.size, num_vertices=distances.size,
+        limit=device.take(distances, targets).max().reshape(1), distances=distances,
+    )  # fmt: skip
 
 
 def relax_from(

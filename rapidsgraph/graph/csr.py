@@ -159,8 +159,12 @@ def simplify(
     if is_merged and not is_loopless:
         is_loopless = is_simple(adjacency)
     if neighbors.size and not (is_merged and is_loopless):
-        keep = mark_proper(row_indices(adjacency), neighbors)
-        keep &= _is_first_of_run(adjacency)
+        keep: Array = None if is_loopless else mark_proper(row_indices(adjacency), neighbors)
+        if not is_merged:
+            is_first = _is_first_of_run(adjacency)
+            if keep is not None:
+                is_first &= keep
+            keep = is_first
         if device.count_nonzero(keep) < keep.size:
             return select_arcs(adjacency, keep)
     return Adjacency(offsets, neighbors, xp.empty(0))

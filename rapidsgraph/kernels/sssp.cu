@@ -10,7 +10,8 @@
 // final; those of farther vertices are upper bounds then.
 //
 // Entries: shortest_paths; find_weight_keys, by which lists are sorted by weight; find_predecessors
-// of such lists, pull_predecessors and push_predecessors of others; convert_depths, mark_remaining.
+// of such lists, pull_predecessors and push_predecessors of others; convert_depths, drop_farther,
+// mark_remaining.
 // Reference: Davidson, Baxter, Garland, Owens, IPDPS 2014,
 // https://doi.org/10.1109/IPDPS.2014.45 (near-far queues).
 
@@ -547,6 +548,13 @@ extern "C" __global__ void convert_depths(long long num_vertices, const int *dep
                                           double *distances) {
   STRIDE(vertex, num_vertices)
   distances[vertex] = depths[vertex] < 0 ? INFINITE : depths[vertex];
+}
+
+// distances[v] = infinity if it is above limit[0].
+extern "C" __global__ void drop_farther(long long num_vertices, const double *limit,
+                                        double *distances) {
+  STRIDE(vertex, num_vertices)
+  if (distances[vertex] > limit[0]) distances[vertex] = INFINITE;
 }
 
 // remaining[v] = v has been reached and has no predecessor.

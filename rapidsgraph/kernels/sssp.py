@@ -202,6 +202,10 @@ def convert_depths(num_vertices, depths, distances):
     distances[depths < 0] = np.inf
 
 
+def drop_farther(num_vertices, limit, distances):
+    distances[distances > limit[0]] = np.inf
+
+
 def mark_remaining(num_vertices, distances, predecessors, remaining):
     np.less(distances, np.inf, out=remaining)
     remaining &= predecessors == NO_VERTEX
