@@ -217,14 +217,22 @@ class CommandRun:
         )
         self.end_step("read")
         is_renamed = not any(isinstance(end, list) for end in endpoints)  # as `read_edges` does
-        graph = rg.Graph(
-            frame,
-            "source" if is_renamed else endpoints[0] or "source",
-            "destination" if is_renamed else endpoints[1] or "destination",
-            weight=weight and ("weight" if is_renamed else weight),
-            vertices=_read_vertices(edges, frame, vertices, endpoints, device),
-            **policies,
-        )
+        weight_column = weight and ("weight" if is_renamed else weight)
+        more_vertices = _read_vertices(edges, frame, vertices, endpoints, device)
+        try:
+            graph = rg.Graph(
+                frame,
+                "source" if is_renamed else endpoints[0] or "source",
+                "destination" if is_renamed else endpoints[1] or "destination",
+                weight=weight_column,
+                vertices=more_vertices,
+                **policies,
+            )
+        except GraphError as error:
+            if error.row is None or weight_column is None or error.column != weight_column:
+                raise
+            path, row = io.locate_row(edges, error.row)
+            raise error.with_fields(row=row, column=weight).with_path(path) from None
         self.end_step("built")
         return graph
 

@@ -35,7 +35,7 @@ from ..validation import (
 )
 from .columnar_files import Arrow, Parquet
 from .formats import Format
-from .inputs import Input, InputFiles, open_input
+from .inputs import Input, InputFiles, Name, open_input
 from .json_lines import JsonLines
 from .matrix_market import Matrix
 from .tables import (
@@ -158,6 +158,11 @@ def read_edges(
         if is_default_weight(weight):
             warn_about_candidates(str(files), find_weight_candidates(file, columns))
     return frame
+
+
+def locate_row(files: InputFiles, row: int) -> tuple[Name, int]:
+    """Return the name of the file that has a row of `read_edges`, and the row's number there."""
+    return open_table(files, POSITIONAL).locate_row(row)
 
 
 def read_vertex_values(

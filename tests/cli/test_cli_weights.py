@@ -104,3 +104,15 @@ def test_columns_that_may_be_weights_are_named(put):
         assert done.stderr.count("no column 'weight'") == 1
         for options in (["--weight", "km"], ["--unweighted"]):
             assert start not in run(*command, *options).stderr
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl", ".parquet", ".feather"])
+def test_an_invalid_weight_is_located_in_its_file(tmp_path, ending):
+    for name, last in (("a", 1.0), ("b", 2.0), ("c", -3.5)):
+        frame = EDGES[:2].assign(weight=[1.0, last]).rename(columns={"weight": "km"})
+        write_frame(frame, tmp_path / f"{name}{ending}")
+    message = "weight in row 1 of column 'km' is -3.5; weights must be finite and not negative"
+    for edges in (tmp_path, f"{tmp_path}/*{ending}", tmp_path / f"c{ending}"):
+        for command in (["pagerank"], ["sssp", "--from", "a"]):
+            done = run(command[0], edges, *command[1:], "--weight", "km", code=1)
+            assert f"error: {tmp_path / 'c'}{ending}: {message}" in done.stderr
