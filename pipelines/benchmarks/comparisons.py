@@ -102,6 +102,10 @@ def graphs_of(task: Task, options: argparse.Namespace) -> Sequence[str]:
     return names if options.full else [name for name in names if name in SHORT_GRAPHS]
 
 
+def describe(workload: Workload) -> list[Record]:
+    return [{"table": "graph"} | workload.facts()]
+
+
 def compare_libraries(
     tasks: Sequence[Task], session: Session, budget: float | None = None
 ) -> Iterator[tuple[str, Measure]]:
@@ -120,11 +124,12 @@ def compare_libraries(
     for workload in session.graphs(
         dict.fromkeys(name for task in tasks for name in graphs_of(task, options))
     ):
-        yield workload.name, lambda: [{"table": "graph"} | workload.facts()]  # noqa: B023
+        yield workload.name, partial(describe, workload)
         for task in [task for task in left if workload.name in graphs_of(task, options)]:
             num_rows = len(rows)
             for case in task.cases(workload, options.data):
                 yield f"{workload.name}, {task.name}", partial(measure, task, case, session)
+                del case
             if budget is None:
                 continue
             if time.perf_counter() - start > budget:
@@ -134,3 +139,4 @@ def compare_libraries(
                 left.remove(task)
         if not left:
             break
+        del workload  # before the next one is loaded

@@ -57,6 +57,7 @@ class Suite:
         for name, measure in self.measurements(session):
             print(f"{self.name}: {name}", file=sys.stderr, flush=True)
             session.attempt(name, measure)
+            del measure  # and its graph, before the next one is loaded
         session.rows = [*self.summarize(session.rows), *session.rows]
         session.save()
         print(records.markdown(session.records, self.name))
