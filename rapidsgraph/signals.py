@@ -2,7 +2,8 @@
 
 The handlers do not raise. `KeyboardInterrupt` can surface anywhere, and is lost where a library
 swallows it: in callbacks of ctypes, in destructors, in imports. The handlers run the registered
-cleanups themselves and end the process.
+cleanups themselves and end the process. Python calls handlers between two instructions of the main
+thread, which may be in a kernel for minutes; a thread then does what the handler would do.
 
 This module imports nothing but the standard library's smallest modules, so that the handlers are
 installed before anything that takes time.
@@ -10,9 +11,11 @@ installed before anything that takes time.
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -21,6 +24,7 @@ SIGNALS = {
     "SIGHUP": "the terminal was closed",
     "SIGTERM": "terminated",  # last: once this handler is installed, all are
 }
+HANDLER_DELAY = 0.5  # seconds after which the main thread is in a kernel
 SHOW_CURSOR = "\x1b[?25h"  # ECMA-48 private mode; progress bars hide the cursor
 
 _cleanups: dict[object, tuple[int, Callable[[], object]]] = {}  # with the registering process
@@ -32,17 +36,34 @@ def exit_on_signals() -> None:
     Signals that the parent process ignores, as `nohup` and a shell's background jobs do, stay
     ignored. Call this in the main thread of a process of its own, not in a library.
     """
-    process = os.getpid()
+    process, is_ending = os.getpid(), _thread.allocate_lock()
 
     def handle(number: int, frame: object) -> None:
+        if os.getpid() != process:  # cleanups belong to the parent of a forked child
+            os._exit(128 + number)
+        is_ending.acquire()  # forever if the thread ends the process
         for other in SIGNALS:
             signal.signal(getattr(signal, other), signal.SIG_IGN)
-        if os.getpid() == process:  # cleanups belong to the parent of a forked child
-            _kill_children()
-            _run_cleanups()
-            _print_reason(signal.Signals(number).name)
+        end(number)
+
+    def end(number: int) -> None:
+        _kill_children()
+        _run_cleanups()
+        _print_reason(signal.Signals(number).name)
         os._exit(128 + number)
 
+    def watch(numbers: int) -> None:
+        while number := os.read(numbers, 1)[0]:
+            if signal.Signals(number).name in SIGNALS:
+                time.sleep(HANDLER_DELAY)
+                is_ending.acquire()  # forever if the handler ends the process
+                end(number)
+
+    numbers, wakeup = os.pipe()
+    os.set_blocking(wakeup, False)
+    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+    _thread.start_new_thread(watch, (numbers,))
     for name in SIGNALS:
         number = getattr(signal, name)
         if signal.getsignal(number) != signal.SIG_IGN:

@@ -54,6 +54,25 @@ def test_a_signal_is_never_swallowed(name, reason, how):
     assert done.stderr.startswith(f"error: {reason}") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_ends_a_call_that_does_not_return(name):
+    """A kernel, in which Python calls no handler."""
+    program = """
+from rapidsgraph.signals import cleanup_on_signal, exit_on_signals
+exit_on_signals()
+import hashlib, os, subprocess
+with cleanup_on_signal(lambda: print("cleaned", flush=True)):
+    subprocess.Popen(["sh", "-c", f"sleep 1; kill -{number} {{os.getpid()}}"])
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # minutes without the GIL
+"""
+    number = int(getattr(signal, name))
+    done = run(
+        program.format(number=number), preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)
+    )
+    assert (done.returncode, done.stdout) == (128 + number, "cleaned\n")
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+
+
 def test_an_ignored_signal_stays_ignored():
     """As of jobs in the background, and under nohup."""
     done = run(
@@ -64,15 +83,17 @@ def test_an_ignored_signal_stays_ignored():
 
 
 def test_a_forked_process_cleans_nothing_up():
+    """Nor does its parent, which would end after a delay."""
     program = """
-from rapidsgraph.signals import cleanup_on_signal, exit_on_signals
+from rapidsgraph.signals import HANDLER_DELAY, cleanup_on_signal, exit_on_signals
 exit_on_signals()
-import os, signal
+import os, signal, time
 with cleanup_on_signal(lambda: print("cleaned", flush=True)):
     child = os.fork()
     if not child:
         os.kill(os.getpid(), signal.SIGTERM)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    time.sleep(2 * HANDLER_DELAY)
 """
     done = run(program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "143\n", "")
