@@ -152,10 +152,11 @@ class LocalGraph:
         return weight_sums.total_weight(self.built[0].weights)
 
     def cached(self, key: str, compute: Callable[[], Any]) -> Any:
-        """Return the result of `compute`, which is called once per key."""
-        if key not in self._cache:
-            self._cache[key] = compute()
-        return self._cache[key]
+        """Return the result of `compute`, which is called once per key and is never None."""
+        result = self._cache.get(key)  # another thread may remove it at any time
+        if result is None:
+            result = self._cache[key] = compute()
+        return result
 
     def is_cached(self, key: str) -> bool:
         """Return whether `cached` has the result of a key."""

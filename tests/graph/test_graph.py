@@ -311,3 +311,15 @@ def test_weights_of_another_length():
 def test_unknown_policies(options, message):
     with pytest.raises(rg.GraphError, match=message):
         build_storage(FrameMaker("arrays")({"source": [0], "destination": [1]}), **options)
+
+
+def test_a_cached_value_may_be_removed_at_any_time():
+    """By a call in another thread, such as of PageRank, which keeps one layout."""
+
+    class Volatile(dict):
+        def __setitem__(self, key, value):
+            pass
+
+    storage = rg.Graph({"source": [1], "destination": [2]})._storage
+    storage._cache = Volatile()
+    assert storage.cached("answer", lambda: 42) == 42
