@@ -299,7 +299,8 @@ def test_layers_are_made_once(edges):
     told = REPLACED.format("a", edges, "another root")
     assert (done.stdout, done.stderr) == ("0\t1\n1\t2\n", told)
     second = made(beside(edges))
-    rg.LayeredEdgeList.cached(edges, "b")
+    with pytest.warns(rg.WeightWarning, match="columns of numbers: 'km'"):
+        rg.LayeredEdgeList.cached(edges, "b")
     assert made(beside(edges)) == second != first
     done = run("bfs", edges, "--from", "b", "--layers", "--undirected")
     assert done.stderr == REPLACED.format("b", edges, "another direction")

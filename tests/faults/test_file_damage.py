@@ -279,7 +279,9 @@ def test_a_compressed_batch_beyond_the_limit_is_not_decompressed(tmp_path, new, 
         with pytest.raises(
             rg.InsufficientMemoryError, match="reading a compressed batch of 3,000,000 ro"
         ):
-            rg.LayeredEdgeList.build(path, 0, store=tmp_path / "store", memory_limit="60MB")
+            rg.LayeredEdgeList.build(
+                path, 0, weight=None, store=tmp_path / "store", memory_limit="60MB"
+            )
         monkeypatch.setattr(device, "free_memory", lambda xp: 40_000_000)
         with pytest.raises(
             rg.InsufficientMemoryError, match="needs about 48.00 MB and 40.00 MB are free"
