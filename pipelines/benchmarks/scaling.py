@@ -63,12 +63,14 @@ def plot(panels: Sequence[tuple[str, pandas.DataFrame]], path: Path) -> None:
 
     figure = Figure(figsize=(13, 3 * -(-len(panels) // 4)), layout="constrained")
     grid = figure.subplots(-(-len(panels) // 4), 4, squeeze=False).flat
-    for axes, (title, contest) in zip(grid, panels, strict=False):
+    for (title, contest), axes in zip(panels, grid, strict=False):
         roofline = contest.assign(name="roofline", ms=contest.get("floor_ms"))
         times = pandas.concat([contest, roofline]).pivot_table("ms", "edges", "name")
         times.plot(ax=axes, loglog=True, title=title, ylabel="ms", marker="o", markersize=3,
                    grid=True)  # fmt: skip
         axes.legend(fontsize="x-small", frameon=False)
+    for axes in grid:  # without a contest
+        axes.remove()
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
