@@ -165,7 +165,7 @@ def measure_all(
     name: str, tasks: Sequence[str], counts: Sequence[int], session: Session, folder: Path
 ) -> Iterator[tuple[str, Measure]]:
     """Yield the measurement of a graph on each number of workers."""
-    on_gpu, store = session.kind == "gpu", folder / "store" if "streamed" in tasks else None
+    on_gpu, store = session.options.on_gpu, folder / "store" if "streamed" in tasks else None
     calls = ("bfs", "sssp", "pagerank") if store else [t for t in tasks if t != "cugraph"]
     reference = memory.call_in_process(
         measure_reference, name, calls, ROUNDS[session.kind], on_gpu, folder / "rows", store
