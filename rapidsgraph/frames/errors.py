@@ -88,9 +88,10 @@ def missing_column_error(
     used : collection, optional
         Columns that other parameters name, which are not meant.
     """
-    names = [str(column) for column in names]
+    labels = list(names)
+    names = [str(column) for column in labels]
     others = {column for column in used if isinstance(column, str)}
-    unused = [column for column in names if column not in others]
+    unused = [column for column in labels if isinstance(column, str) and column not in others]
     candidate, hint = _find_candidate(name, unused, parameter), None
     where = f"{frame_parameter}: " if frame_parameter else ""
     if isinstance(name, (str, int, tuple)) and not isinstance(name, bool):
@@ -151,9 +152,10 @@ def missing_endpoint_error(
     """
     levels = list(getattr(getattr(frame, "index", None), "names", ()))
     is_adjacency = isinstance(frame, Mapping) and not any(isinstance(name, str) for name in names)
+    text_names = [column for column in names if isinstance(column, str)]
     names = [str(column) for column in names]
     missing = [name for name in ("source", "destination") if name not in names]
-    candidates = {name: _find_candidate(name, names, name) for name in missing}
+    candidates = {name: _find_candidate(name, text_names, name) for name in missing}
     is_in_index = not {"source", "destination"}.isdisjoint(levels)
     if not all(candidates.values()):
         index_names = [level for level in levels if isinstance(level, str)]

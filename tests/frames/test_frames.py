@@ -451,6 +451,16 @@ def test_missing_columns_are_listed_with_the_likely_one(make_held_frame, columns
             call(frame)
 
 
+def test_a_column_of_several_levels_is_not_suggested():
+    """Its name is a tuple, and a tuple names several columns."""
+    levels = [("source", "a"), ("destination", "b")]
+    frame = pandas.DataFrame([[0, 1]], columns=pandas.MultiIndex.from_tuples(levels))
+    with pytest.raises(rg.GraphError, match=r"rg\.Graph\(edges, source=\.\.\., destination="):
+        rg.pagerank(frame)
+    with pytest.raises(rg.MissingColumnError, match=r"\('destination', 'b'\)$"):
+        rg.Graph(frame, source="start", destination="end")
+
+
 def test_missing_ends_beside_a_weight_that_is_used():
     frame = pandas.DataFrame({"from": [0], "to": [1], "weight": [2.0]})
     call = "rg.Graph(edges, source='from', destination='to', multi_edges='min')"
