@@ -40,6 +40,8 @@ RUNS: dict[str, Callable[[Any, Any], Any]] = {
     "scan_index": lambda rg, edges: rg.ScanIndex(edges).query(0.5, 3),
 }
 
+QUICK = ("graph", "bfs")
+
 
 def measure(name: str, device: str) -> dict[str, float]:
     """Return the seconds of the imports and of two calls in this process."""
@@ -87,7 +89,7 @@ def measure_algorithm(name: str, device: str) -> Iterator[dict[str, Any]]:
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     device = "gpu" if session.options.on_gpu else "cpu"
     session.start |= {"device": device, "rows": EDGES, "vertices": VERTICES}
-    for name in session.tasks(RUNS):
+    for name in session.tasks(QUICK if session.options.quick else RUNS, *RUNS):
         yield name, partial(measure_algorithm, name, device)
 
 
