@@ -14,7 +14,9 @@ import functools
 import importlib
 import os
 import re
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -139,6 +141,14 @@ _compiler = ThreadPoolExecutor(
 )
 
 
+def _cancel_compilations() -> None:
+    _compiler.shutdown(wait=False, cancel_futures=True)
+
+
+# The interpreter waits for all jobs of executors before it calls functions of `atexit`.
+threading._register_atexit(_cancel_compilations)  # type: ignore[attr-defined]
+
+
 def _module_key(
     stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, device_id: int
 ) -> tuple:
@@ -150,7 +160,7 @@ def _module_key(
 def compile_in_thread(
     stem: str, entry: str, types: tuple[tuple[str, str], ...], cooperative: bool, device_id: int
 ) -> None:
-    """Start to compile a CUDA entry in a thread, unless another one has.
+    """Start to compile a CUDA entry in a thread, unless another one has or the process ends.
 
     Parameters
     ----------
@@ -170,7 +180,8 @@ def compile_in_thread(
         with cupy.cuda.Device(device_id):
             return _compile(*key[:-1])
 
-    _modules[key] = _compiler.submit(compile_on_device)
+    with suppress(RuntimeError):  # at exit, when other threads may still launch kernels
+        _modules[key] = _compiler.submit(compile_on_device)
 
 
 def _cuda_function(

@@ -1,5 +1,6 @@
 """Compilation of CUDA entries ahead of their launches; a stand-in for CuPy compiles nothing."""
 
+import subprocess
 import sys
 import threading
 import types
@@ -112,3 +113,36 @@ def test_without_a_thread(compiled):
     assert launcher._cuda_function(*KEY) == (1, "iterate")
     launcher.compile_in_thread(*KEY)
     assert [thread for *_, thread in compiled.made] == [threading.current_thread().name]
+
+
+def test_the_end_of_a_process_cancels_compilations():
+    """Those that no thread has begun; a thread that outlives the main one still launches."""
+    program = """
+import contextlib, sys, threading, time, types
+from rapidsgraph.device import launcher
+
+class Module:
+    def get_function(self, entry):
+        return entry
+
+def compile_module(stem, group, *_):
+    print(group[0], flush=True)
+    time.sleep(0.1)
+    return Module()
+
+def launch_later():
+    threading.main_thread().join()
+    launcher.compile_in_thread("bfs", "late", (), False, 0)
+    launcher._cuda_function("bfs", "late", (), False, 0)
+
+cuda = types.SimpleNamespace(Device=contextlib.nullcontext)
+sys.modules["cupy"] = types.SimpleNamespace(cuda=cuda)
+launcher._compile = compile_module
+threading.Thread(target=launch_later).start()
+for number in range(64):
+    launcher.compile_in_thread("bfs", str(number), (), False, 0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    *compiled, late = done.stdout.split()
+    assert (done.returncode, done.stderr, late) == (0, "", "late")
+    assert 0 < len(compiled) < 64
