@@ -36,7 +36,8 @@ def exit_on_signals() -> None:
     Signals that the parent process ignores, as `nohup` and a shell's background jobs do, stay
     ignored. Call this in the main thread of a process of its own, not in a library.
     """
-    process, is_ending = os.getpid(), _thread.allocate_lock()
+    process = os.getpid()
+    is_ending = _thread.RLock()  # a second signal may call a handler within a handler
 
     def handle(number: int, frame: object) -> None:
         if os.getpid() != process:  # cleanups belong to the parent of a forked child

@@ -73,6 +73,27 @@ with cleanup_on_signal(lambda: print("cleaned", flush=True)):
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
+def test_a_second_signal_within_the_handler_ends_the_process():
+    program = """
+import os, signal
+from rapidsgraph.signals import cleanup_on_signal, exit_on_signals
+exit_on_signals()
+install = signal.signal
+
+def install_after_another_signal(*arguments):
+    signal.signal = install
+    os.kill(os.getpid(), signal.SIGTERM)
+    return install(*arguments)
+
+signal.signal = install_after_another_signal
+with cleanup_on_signal(lambda: print("cleaned", flush=True)):
+    os.kill(os.getpid(), signal.SIGHUP)
+"""
+    done = run(program, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, "cleaned\n")
+    assert done.stderr.startswith("error: terminated") and done.stderr.count("\n") == 1
+
+
 def test_an_ignored_signal_stays_ignored():
     """As of jobs in the background, and under nohup."""
     done = run(
