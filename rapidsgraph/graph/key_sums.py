@@ -35,10 +35,15 @@ def sum_by_key(keys: Array, weights: Array, num_keys: int) -> Array:
         Finite numbers.
     num_keys : int
     """
+    if device.array_module(keys) is np:
+        return _add(keys, weights, np.zeros(num_keys))
+    return sum_in_parts(keys, weights, num_keys)
+
+
+def sum_in_parts(keys: Array, weights: Array, num_keys: int) -> Array:
+    """Return what `sum_by_key` does on a GPU, on any device."""
     xp, num_items = device.array_module(keys), keys.size
     sums = xp.zeros(num_keys)
-    if xp is np:
-        return _add(keys, weights, sums)
     high, low = xp.zeros(num_keys, xp.int64), xp.zeros(num_keys, xp.int64)
     items = {"num_items": num_items, "keys": keys, "weights": weights}
     device.launch("key_sums", "find_largest", size=num_items, **items, largest=sums)

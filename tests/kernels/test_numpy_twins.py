@@ -11,6 +11,7 @@ import pytest
 
 from rapidsgraph import device
 from rapidsgraph.algorithms.neighbor_similarity import CODES, compare
+from rapidsgraph.graph.key_sums import sum_in_parts
 from rapidsgraph.graph.multi_edges import count_conflicts
 
 pytestmark = pytest.mark.sanitizer
@@ -330,7 +331,7 @@ def test_weight_keys_are_in_the_order_of_weights_rounded_down(xp, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
-def test_sums_by_key_of_two_parts_are_those_of_fractions(xp, dtype):
+def test_sums_in_parts_are_those_of_fractions(xp, dtype):
     random = np.random.default_rng(2)
     keys = random.integers(0, 40, 2000).astype(np.int32)
     keys[keys == 7] = 8  # without items
@@ -345,17 +346,9 @@ def test_sums_by_key_of_two_parts_are_those_of_fractions(xp, dtype):
     expected = np.array([math.fsum(values.tolist()) for values in of_keys])
     largest = np.array([abs(values).max(initial=0) for values in of_keys], float)
     orders = np.arange(2000), random.permutation(2000)
-    sums = [two_part_sums(xp, keys[order], weights[order]) for order in orders]
+    sums = [
+        device.to_host(sum_in_parts(xp.asarray(keys[order]), xp.asarray(weights[order]), 40))
+        for order in orders
+    ]
     assert sums[0].tobytes() == sums[1].tobytes()
     assert (abs(sums[0] - expected) <= 2.0**-53 * (2 * abs(expected) + largest)).all()
-
-
-def two_part_sums(xp, keys, weights):
-    """Return the sums of 40 keys by the kernels that `graph.key_sums` launches on a GPU."""
-    items = {"num_items": keys.size, "keys": xp.asarray(keys), "weights": xp.asarray(weights)}
-    sums, high, low = xp.zeros(40), xp.zeros(40, xp.int64), xp.zeros(40, xp.int64)
-    device.launch("key_sums", "find_largest", size=keys.size, **items, largest=sums)
-    parts = {"high": high, "low": low}
-    device.launch("key_sums", "add_parts", size=keys.size, **items, largest=sums, **parts)
-    device.launch("key_sums", "join_parts", size=40, num_keys=40, **parts, sums=sums)
-    return device.to_host(sums)
