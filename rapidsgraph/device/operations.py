@@ -184,7 +184,7 @@ def accumulate(values: Array, dtype: Any = np.int64) -> Array:
 def flatnonzero(flags: Array, dtype: Any = None, first_position: int = 0) -> Array:
     """Return the positions of C-contiguous flags that are set, ascending: int32 if these fit.
 
-    The position of the first flag is `first_position`; with another one than 0, `dtype` is needed.
+    The position of the first flag is `first_position`. If it is not 0, `dtype` is required.
     """
     xp, size = array_module(flags), flags.size
     dtype = dtype or (np.int32 if size < 2**31 else np.int64)
