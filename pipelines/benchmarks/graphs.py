@@ -250,7 +250,7 @@ def load(name: str, xp: Any = np, folder: Path | None = None, *, clean: bool = T
 def find_file(name: str, folder: Path | None) -> Path:
     """Return the path of a graph's file, or raise GraphUnavailableError."""
     stem, folders = STEMS.get(name, name), [folder] if folder else FOLDERS
-    for path in (Path(each) / f"{stem}{end}" for each in folders
+    for path in (Path(place) / f"{stem}{end}" for place in folders
                  for end in (".parquet", ".txt", ".txt.gz")):  # fmt: skip
         if path.exists():
             return path

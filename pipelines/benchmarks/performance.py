@@ -194,9 +194,12 @@ def claims_table(machines: Mapping[str, list[Record]]) -> str:
         {"claim": row["claim"], "machine": label, "holds": words.get(row["holds"], "holds in part")}
         for label, rows in machines.items() for row in rows if row["table"] == "claim"
     ])  # fmt: skip
-    verdict = lambda found: found.iloc[0] if found.nunique() == 1 else "holds in part"  # noqa: E731
-    table = claims.pivot_table("holds", "claim", "machine", aggfunc=verdict, fill_value="")
+    table = claims.pivot_table("holds", "claim", "machine", aggfunc=_joint, fill_value="")
     return grid(table.reset_index().to_dict("records"))
+
+
+def _joint(verdicts: pandas.Series) -> str:
+    return verdicts.iloc[0] if verdicts.nunique() == 1 else "holds in part"
 
 
 def replace_sections(text: str, sections: Mapping[str, str]) -> str:

@@ -63,7 +63,7 @@ class Entry:
         return self.precision, *sorted(self.columns.items())
 
 
-FIELDS = {each.name for each in fields(Entry)}
+FIELDS = {item.name for item in fields(Entry)}
 
 
 class Library:

@@ -32,17 +32,17 @@ def measure(name: str, files: Sequence[Path], start: int, num_gpus: int) -> Iter
                                                barrier, ids, records))
         for rank in range(num_gpus)
     ]  # fmt: skip
-    for each in processes:
-        each.start()
+    for process in processes:
+        process.start()
     try:
         while (record := records.get(timeout=TIMEOUT)) is not None:
             yield about | record
     except queue.Empty:
         yield about | {"algorithm": "build", "check": f"failed: no answer in {TIMEOUT} s"}
     finally:
-        for each in processes:
-            each.join(timeout=10)
-            each.kill()
+        for process in processes:
+            process.join(timeout=10)
+            process.kill()
 
 
 def run_rank(rank: int, *arguments: Any) -> None:

@@ -76,7 +76,7 @@ def edge_triangles(graph: Any) -> np.ndarray:
 
 def triangles(graph: Any, case: Workload) -> np.ndarray:
     counts, ends = edge_triangles(graph), case.shared(ends_by_id)
-    sums = [np.bincount(each, counts, case.vertices) for each in ends]
+    sums = [np.bincount(ids, counts, case.vertices) for ids in ends]
     return (sums[0] + sums[1]).astype(np.int64) // 2
 
 
