@@ -21,7 +21,7 @@ import pandas
 
 import rapidsgraph as rg
 
-from .device import Device, choose
+from .device import Device, choose, wait_for_compilations
 from .distributed.executor import local_ranks
 from .distributed.replica import REPLICA_LIMIT
 from .errors import GraphError, InsufficientMemoryError, WeightWarning
@@ -149,6 +149,7 @@ def run(name: str, device: Device) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeightWarning)  # of parallel edges with different weights
         RUNS[name](edges, weighted)
+    wait_for_compilations()  # also of kernels that no small graph needs
 
 
 def _with_integers(weighted: Any) -> Any:

@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from typer.testing import CliRunner
 import rapidsgraph as rg
 from pipelines.benchmarks import startup
 from rapidsgraph import cli, device, warm
+from rapidsgraph.device import launcher
 from rapidsgraph.distributed import replica
 from rapidsgraph.distributed.executor import local_ranks
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
@@ -137,6 +140,15 @@ def test_progress_and_the_number_of_entries(monkeypatch, tmp_path):
     assert [(done, total) for done in (0, *range(2, total + 1))] == [item[:2] for item in reports]
     asyncio.run(warm.dask_setup(None))
     assert len(runs) == 2 * total
+
+
+def test_a_run_ends_when_threads_have_compiled_all_kernels(monkeypatch):
+    future = Future()
+    timer = threading.Timer(0.2, future.set_result, [None])
+    monkeypatch.setattr(launcher, "_modules", {"key": future, "other": None})
+    monkeypatch.setattr(warm, "RUNS", {"start": lambda edges, weighted: timer.start()})
+    warm.run("start", "cpu")
+    assert future.done()
 
 
 @pytest.mark.slow

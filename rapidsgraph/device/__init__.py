@@ -34,6 +34,7 @@ from .launcher import (
     resident_blocks,
     select_entries,
     signatures,
+    wait_for_compilations,
 )
 from .operations import (
     accumulate,
@@ -97,4 +98,5 @@ __all__ = [
     "take",
     "to_host",
     "value_range",
+    "wait_for_compilations",
 ]

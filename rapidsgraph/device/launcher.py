@@ -15,7 +15,7 @@ import importlib
 import os
 import re
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
@@ -182,6 +182,11 @@ def compile_in_thread(
 
     with suppress(RuntimeError):  # at exit, when other threads may still launch kernels
         _modules[key] = _compiler.submit(compile_on_device)
+
+
+def wait_for_compilations() -> None:
+    """Wait until threads have compiled all entries that they were given."""
+    wait([module for module in list(_modules.values()) if isinstance(module, Future)])
 
 
 def _cuda_function(
