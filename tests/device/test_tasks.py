@@ -1,6 +1,8 @@
 """The kernels that are compiled at the beginning of a task."""
 
 import re
+import sys
+import types
 
 import numpy as np
 import pandas
@@ -33,6 +35,37 @@ def test_a_task_has_each_kernel_once(task):
     programs = tasks.programs(task)
     keys = {launcher._module_key(*program, 0) for program in programs}
     assert len(keys) == len(programs)
+
+
+@pytest.fixture
+def submitted(monkeypatch):
+    """The arguments of `compile_in_thread` on GPU 3 of a stand-in for CuPy."""
+    runtime = types.SimpleNamespace(getDevice=lambda: 3)
+    cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime))
+    arguments = []
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(tasks, "_begun", set())
+    monkeypatch.setattr(tasks, "compile_in_thread", lambda *key: arguments.append(key))
+    return arguments
+
+
+def test_a_task_is_compiled_once_for_the_types_of_a_call(submitted):
+    for _ in range(2):
+        for weights in (np.int64, np.float32):
+            tasks.compile_ahead("count conflicts", weights=weights)
+    assert submitted == [
+        ("build", "count_conflicts", (("weight_t", c_type),), False, 3)
+        for c_type in ("long long", "float")
+    ]
+
+
+@pytest.mark.parametrize("task", tasks.TASKS)
+def test_element_types_are_bound_as_launches_do(task, submitted):
+    tasks.compile_ahead(task, names=np.uint64, values=np.float32, weights=np.int64)
+    assert len(submitted) == len(tasks.programs(task))
+    for _, _, c_types, _, _ in submitted:
+        assert list(c_types) == sorted(c_types)
+        assert {c_type for _, c_type in c_types} <= {*launcher.C_TYPES.values()}
 
 
 @pytest.mark.gpu
