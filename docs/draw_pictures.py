@@ -91,8 +91,8 @@ def draw_overview(path: Path) -> None:
     draw_ranks(axes[0])
     draw_roads(axes[1], side=40)
     draw_clusters(axes[2])
-    for each, title in zip(axes, ("rg.pagerank", "rg.sssp, rg.shortest_path", "rg.scan")):
-        each.set_title(title, family="monospace", fontsize=10)
+    for axis, title in zip(axes, ("rg.pagerank", "rg.sssp, rg.shortest_path", "rg.scan")):
+        axis.set_title(title, family="monospace", fontsize=10)
     save(figure, path)
 
 

@@ -145,6 +145,6 @@ def test_options_of_a_graph_are_its_parameters():
 def test_every_equivalent_is_a_parameter():
     functions = [parameter.values[0] for parameter in public_callables()]
     functions.append(rg.Graph.neighborhood)
-    names = {name for each in functions for name in inspect.signature(each).parameters}
+    names = {name for function in functions for name in inspect.signature(function).parameters}
     for equivalents in EQUIVALENTS.values():
         assert set(equivalents) <= names | CSV_CALLS.keys()

@@ -182,9 +182,9 @@ def test_pairs_on_dask():
     frame, pairs = FrameMaker("dask-3")(frame_columns(SHAPES["random"])), [(3, 1), (0, 9)]
     table = make_pairs(FrameMaker("pandas"), pairs)
     expected = define(SHAPES["random"], pairs, "jaccard")
-    for each in (table, FrameMaker("dask-1")(dict(zip(table, table.to_numpy().T)))):
+    for wanted in (table, FrameMaker("dask-1")(dict(zip(table, table.to_numpy().T)))):
         for method in ("auto", "frames"):
-            result = rg.neighbor_similarity(frame, each, method=method)
+            result = rg.neighbor_similarity(frame, wanted, method=method)
             assert listed(result)["jaccard"] == pytest.approx(expected)
 
 

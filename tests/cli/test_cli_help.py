@@ -31,8 +31,8 @@ def commands():
         command = main.commands[name]
         if not hasattr(command, "commands"):
             yield (name,), command
-        for each in getattr(command, "commands", ()):
-            yield (name, each), command.commands[each]
+        for word in getattr(command, "commands", ()):
+            yield (name, word), command.commands[word]
 
 
 COMMANDS = [pytest.param(words, command, id=" ".join(words)) for words, command in commands()]

@@ -250,8 +250,8 @@ def test_the_root_of_a_matrix_and_of_numbers(tmp_path):
 @pytest.mark.parametrize("more", [["--layers"], ["--memory-limit", "50MB"]])
 def test_bfs_by_layers_is_bfs(edges, tmp_path, more):
     results = []
-    for each in ([], more, more):
-        run("bfs", edges, "--from", "a", "--output", tmp_path / "r.parquet", *each)
+    for options in ([], more, more):
+        run("bfs", edges, "--from", "a", "--output", tmp_path / "r.parquet", *options)
         results.append(written(tmp_path / "r.parquet"))
     assert results[0] == results[1] == results[2] == plain(rg.bfs(EDGES, "a"))
     options = ["--depth-limit", 1, "--no-predecessors", "--progress"]
@@ -262,12 +262,12 @@ def test_bfs_by_layers_is_bfs(edges, tmp_path, more):
 @pytest.mark.parametrize("more", [["--layers"], ["--memory-limit", "50MB"]])
 def test_sssp_by_layers_is_sssp(edges, tmp_path, more):
     results = []
-    for each in ([], more, more):
+    for options in ([], more, more):
         arguments = ["sssp", edges, "--from", "a", "--weight", "km"]
-        run(*arguments, "--output", tmp_path / "r.parquet", *each)
+        run(*arguments, "--output", tmp_path / "r.parquet", *options)
         results.append(written(tmp_path / "r.parquet"))
-        assert run(*arguments, *each).stdout == "b\t1.0\ta\nc\t3.0\tb\nd\t3.25\tc\n"
-        assert run(*arguments, *each, "--cutoff", 2).stdout == "b\t1.0\ta\n"
+        assert run(*arguments, *options).stdout == "b\t1.0\ta\nc\t3.0\tb\nd\t3.25\tc\n"
+        assert run(*arguments, *options, "--cutoff", 2).stdout == "b\t1.0\ta\n"
     assert results[0] == results[1] == results[2]
 
 

@@ -188,18 +188,18 @@ def test_strangers_cannot_connect():
         results[rank] = host.connect(listeners[rank], rank, addresses, b"s" * 16)
 
     threads = [threading.Thread(target=connect, args=[rank]) for rank in range(2)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     with contextlib.suppress(ConnectionResetError):
         assert stranger.recv(1) == b""
     stranger.close()
     for rank in range(2):
         threads[rank] = threading.Thread(target=exchange, args=[rank, results])
         threads[rank].start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.join()
     assert results == [[0, 1], [0, 1]]
 
 
@@ -522,10 +522,10 @@ def test_calls_from_several_threads(run):
         results[number] = run(wait_a_little, number)[1]
 
     threads = [threading.Thread(target=call, args=[number]) for number in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert results == {number: [number] * 2 for number in range(4)}
 
 

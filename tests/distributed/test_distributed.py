@@ -206,9 +206,9 @@ def test_paths_of_weight_zero(in_parts):
     edges = [(a, b, float(w > 3.5)) for a, b, w in random_edges(10, 200, 900)]
     frame = frame_of(edges)
     graphs = [
-        rg.Graph(each, weight="weight", directed=directed, multi_edges="min")
+        rg.Graph(edges, weight="weight", directed=directed, multi_edges="min")
         for directed in (True, False)
-        for each in (in_partitions(frame, 3), frame)
+        for edges in (in_partitions(frame, 3), frame)
     ]
     for spread, whole in (graphs[:2], graphs[2:]):
         same(rg.sssp(spread, [7, 30]), rg.sssp(whole, [7, 30]))
@@ -217,8 +217,8 @@ def test_paths_of_weight_zero(in_parts):
 def test_options_of_pagerank(in_parts):
     frame = frame_of(random_edges(11, 60, 200))
     graphs = [
-        rg.Graph(each, multi_edges="first", vertices=range(70))
-        for each in (in_partitions(frame, 3), frame)
+        rg.Graph(edges, multi_edges="first", vertices=range(70))
+        for edges in (in_partitions(frame, 3), frame)
     ]
     some = {3: 2.0, 69: 1.0}
     for options in (
@@ -244,8 +244,8 @@ def test_iterations_and_progress(client):
 
     rg.pagerank(spread, tolerance=1e-4, progress=progress)
     whole = []
-    rg.pagerank(frame, tolerance=1e-4, progress=lambda *each: whole.append(each[:2]))
-    done = [each for each, _ in seen]
+    rg.pagerank(frame, tolerance=1e-4, progress=lambda *report: whole.append(report[:2]))
+    done = [count for count, _ in seen]
     assert seen[-1] == whole[-1]
     assert done == sorted(set(done))
     with pytest.raises(rg.ConvergenceError) as caught:

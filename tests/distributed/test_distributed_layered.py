@@ -453,10 +453,10 @@ def test_slices_share_what_was_verified(saved):
     assert stats == StreamStats(2, 2, 4 * int(sliced.table[[0, 4], COLUMN["words"]].sum()))
     other = storage.slice_partitions(5, 12)
     assert other is not sliced
-    for each, first in ((storage, 0), (sliced, 3), (other, 5)):
-        verified = np.flatnonzero(each.is_verified.all(axis=1)) + first
+    for partitions, first in ((storage, 0), (sliced, 3), (other, 5)):
+        verified = np.flatnonzero(partitions.is_verified.all(axis=1)) + first
         assert verified.tolist() == [3, 7] if first < 5 else [7]
-        checksums = each.checksums.reshape(-1, 2)[verified - first].astype(np.int64)
+        checksums = partitions.checksums.reshape(-1, 2)[verified - first].astype(np.int64)
         columns = [COLUMN["forward_checksum"], COLUMN["backward_checksum"]]
         np.testing.assert_array_equal(checksums, storage.table[verified][:, columns])
 

@@ -81,7 +81,7 @@ def test_several_name_columns(ranks):
     frame = random_frame(1, 40, 300)
     frame = frame.assign(network=np.where(frame["source"] % 2, "x", "y"))
     columns = ["network", "source"], ["network", "destination"]
-    graph, whole = (rg.Graph(each, *columns) for each in (in_partitions(frame, 3), frame))
+    graph, whole = (rg.Graph(edges, *columns) for edges in (in_partitions(frame, 3), frame))
     pairs = frame[::-3]
     found = rg.neighbor_similarity(graph, pairs).compute()
     assert_frame_equal(found, rg.neighbor_similarity(whole, pairs))
@@ -132,8 +132,8 @@ def test_gpu_arrays(monkeypatch, count, batch_arcs):
     use_local_ranks(monkeypatch, count)
     frame, pairs = random_frame(1, 50, 600), random_frame(2, 50, 40)
     edges = in_partitions(cudf.DataFrame(frame), 3)
-    for kind, each in (("jaccard", pairs), ("common", cudf.DataFrame(pairs))):
+    for kind, wanted in (("jaccard", pairs), ("common", cudf.DataFrame(pairs))):
         expected = listed(rg.neighbor_similarity(frame, pairs, kind=kind))
-        assert listed(rg.neighbor_similarity(edges, each, kind=kind).compute()) == expected
+        assert listed(rg.neighbor_similarity(edges, wanted, kind=kind).compute()) == expected
     with pytest.raises(rg.VertexNotFoundError, match="vertex 300 is not in the graph"):
         rg.neighbor_similarity(edges, [(0, 1), (300, 1)])

@@ -237,9 +237,9 @@ def test_relaxation_stops(monkeypatch, stop, uses_heap):
     queues = allocate_queues(graph.num_vertices, np)
     complete, distances = (np.full(graph.num_vertices, math.inf) for _ in range(2))
     source = np.zeros(1, np.int32)
-    for each, bound in ((complete, math.inf), (distances, stop)):
-        each[0] = 0.0
-        relax_from(graph, source, each, stop=bound, queues=queues)
+    for values, bound in ((complete, math.inf), (distances, stop)):
+        values[0] = 0.0
+        relax_from(graph, source, values, stop=bound, queues=queues)
     expected = complete.copy()
     expected[complete >= stop] = math.inf
     rows = np.repeat(np.arange(graph.num_vertices), np.diff(graph.csr.offsets))

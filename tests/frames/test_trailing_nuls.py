@@ -87,13 +87,14 @@ def test_layers(tmp_path):
     layers.save(tmp_path / "saved")
     EDGES.to_parquet(tmp_path / "edges.parquet")
     path, store = tmp_path / "edges.parquet", tmp_path / "store"
-    for each in (
+    for edge_list in (
         layers,
         rg.LayeredEdgeList.open(tmp_path / "saved", device="cpu"),
         rg.LayeredEdgeList.build(path, NAME, store=store, device="cpu"),
     ):
-        assert each.root == NAME
-        assert distances_of(rg.bfs(each)) == distances_of(rg.bfs(each, NAME)) == DISTANCES
+        assert edge_list.root == NAME
+        assert distances_of(rg.bfs(edge_list)) == DISTANCES
+        assert distances_of(rg.bfs(edge_list, NAME)) == DISTANCES
 
 
 def test_files_on_the_command_line(tmp_path):

@@ -384,6 +384,6 @@ def test_derived_graphs_keep_their_candidates(kind):
     derived = [graph.subgraph([0, 1]), graph.reverse(), graph.to_undirected()]
     if kind != "pandas":
         derived.append(graph.compute())
-    for each in derived:
-        [warning] = caught_warnings(lambda each=each: rg.pagerank(each))
+    for other in derived:
+        [warning] = caught_warnings(lambda other=other: rg.pagerank(other))
         assert "columns of numbers: 'km'; " in str(warning.message)

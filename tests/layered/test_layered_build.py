@@ -483,7 +483,7 @@ def test_renamed_vertices_give_the_same_list(edges, size):
         build_storage(renamed, weight="weight"), root * 10**10 - 3, partition_bytes=size
     )
     for name in ("order", "layer_starts", "layer_edges", "table", "words"):
-        arrays = [getattr(storage_of(each), name) for each in (one, other)]
+        arrays = [getattr(storage_of(layered), name) for layered in (one, other)]
         np.testing.assert_array_equal(*arrays, err_msg=name)
     expected = to_pandas(one.edges())
     found = to_pandas(other.edges())

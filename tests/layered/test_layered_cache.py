@@ -184,8 +184,8 @@ def test_a_store_that_was_replaced_is_not_discarded(cached):
 
 def test_a_folder_of_somebody(cached):
     folder = store_cache.cache_path(cached)
-    for each in folder.iterdir():
-        each.unlink()
+    for file in folder.iterdir():
+        file.unlink()
     (folder / "notes.txt").write_text("mine")
     assert store_cache.find_store(cached, 5, OPTIONS) is None
     with pytest.raises(rg.GraphError, match=r"layers: .*it contains notes\.txt"):

@@ -104,7 +104,7 @@ def test_partitions_of_dask_frames(partitions, kind):
     source = [int(columns["source"][0]), int(columns["destination"][5])]
     if kind == "text":
         columns |= {end: columns[end].astype(str) for end in ("source", "destination")}
-        source = [str(each) for each in source]
+        source = [str(name) for name in source]
     frame = dask.dataframe.from_pandas(
         pandas.DataFrame(columns), npartitions=partitions, sort=False
     )

@@ -49,8 +49,8 @@ def test_rows_of_a_key_are_in_one_partition_of_every_table(frame, sizes):
     assert_same_rows(partitioned, EagerTable(frame))
     other = split(frame[["a", "b"]].drop_duplicates()[::-1], [*([1] * (len(sizes) - 1)), 100])
     places = {}
-    for each in (partitioned, other.partition(keys)):
-        for number, partition in enumerate(dask.compute(*each.partitions)):
+    for table in (partitioned, other.partition(keys)):
+        for number, partition in enumerate(dask.compute(*table.partitions)):
             for key in partition[keys].itertuples(index=False, name=None):
                 assert places.setdefault(key, number) == number
 
