@@ -46,10 +46,10 @@ CODES = {
 
 def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> Frame:
     """Compare the neighborhoods of pairs; see `rapidsgraph.neighbor_similarity`."""
-    tasks = ["neighbor pairs"]
+    stages = ["neighbor pairs"]
     if parameters.pairs is None:
-        tasks = ["list similarities", "common neighbors"]
-    graph, kind = undirected_graph(graph, *tasks), parameters.kind
+        stages = ["list similarities", "common neighbors"]
+    graph, kind = undirected_graph(graph, *stages), parameters.kind
     labeling = graph.labeling
     source, destination = (labeling.endpoint_columns(end) for end in ("source", "destination"))
     labeling.check_name_collisions(kind, *source.values(), *destination.values())

@@ -149,7 +149,8 @@ class PageRankProblem:
         is_normalized = self.graph.weighted and self.partitions is None
         if not is_normalized:
             return weights
-        return device.astype(device.astype(weights, bool), np.float64)
+        has_out_weight = device.astype(weights, bool)  # without a kernel that CuPy would compile
+        return device.astype(has_out_weight, np.float64)
 
     @cached_property
     def weights(self) -> Array:

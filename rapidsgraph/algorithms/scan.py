@@ -46,7 +46,7 @@ ROLES = ("core", "border", "hub", "outlier")
 def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
     """Cluster the vertices of a graph or frame; see `rapidsgraph.scan`."""
     method, memberships = parameters.method, parameters.memberships
-    graph = undirected_graph(graph, "cluster", "common neighbors")
+    graph = undirected_graph(graph, "common neighbors", "mark cores", "cluster")
     graph.labeling.check_name_collisions("cluster", "role")
     needs_more = memberships or method == "gpuscan"
     operation = f"clusters of {graph.num_vertices:,} vertices"

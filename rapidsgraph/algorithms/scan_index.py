@@ -352,7 +352,9 @@ class ScanIndex:
 
 def _build_storage(edges: GraphLike, method: KernelMethod) -> IndexStorage:
     check_choice("method", method, KERNEL_METHODS)
-    graph = undirected_graph(edges, "common neighbors", "index similarities", "query index")
+    graph = undirected_graph(
+        edges, "common neighbors", "index similarities", "mark indexed cores", "cluster"
+    )
     graph.labeling.check_name_collisions("cluster", "role")
     check_run_memory(graph, "scan_index", f"an index of {graph.num_edges:,} edges")
     adjacency, common = neighborhoods(graph), common_neighbors(graph, method)

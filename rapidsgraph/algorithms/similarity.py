@@ -90,13 +90,13 @@ def compare_endpoints(
     return sources, destinations, similarities
 
 
-def undirected_graph(edges: GraphLike, *tasks: str) -> LocalGraph:
+def undirected_graph(edges: GraphLike, *stages: str) -> LocalGraph:
     """Return the storage of a graph; build an undirected one without self-loops from a frame.
 
-    On a GPU, this starts to compile the kernels of `tasks`.
+    On a GPU, this starts to compile the kernels of `stages`.
     """
     return as_local_graph(
-        edges, compile_ahead=lambda _: device.compile_ahead(*tasks), directed=False,
+        edges, compile_ahead=lambda _: device.compile_ahead(*stages), directed=False,
         self_loops="drop",
     )  # fmt: skip
 

@@ -51,7 +51,7 @@ from .operations import (
     take,
     value_range,
 )
-from .tasks import compile_ahead
+from .stages import compile_ahead
 from .threads import MIN_PARALLEL_SIZE, parallel_region
 
 __all__ = [

@@ -10,6 +10,7 @@ In a `.cu` file scalars are `long long` or `double`. Element types that vary end
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib
 import os
@@ -145,8 +146,9 @@ def _cancel_compilations() -> None:
     _compiler.shutdown(wait=False, cancel_futures=True)
 
 
-# The interpreter waits for all jobs of executors before it calls functions of `atexit`.
-threading._register_atexit(_cancel_compilations)  # type: ignore[attr-defined]
+# The interpreter waits for all jobs of executors before it calls functions of `atexit`. Those of
+# `threading` are called before that, but are private, and a later Python may have none.
+getattr(threading, "_register_atexit", atexit.register)(_cancel_compilations)
 
 
 def _module_key(

@@ -1,4 +1,4 @@
-"""Sum weights by key, in an order that no scheduling of threads changes."""
+"""Sum weights by key, with the same result whatever the scheduling of threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def count_by_key(keys: Array, num_keys: int) -> Array:
     num_keys : int
     """
     xp = device.array_module(keys)
-    return _add(keys, xp.empty(0), xp.zeros(num_keys))
+    return _launch_sum(keys, xp.empty(0), xp.zeros(num_keys))
 
 
 def sum_by_key(keys: Array, weights: Array, num_keys: int) -> Array:
@@ -36,7 +36,7 @@ def sum_by_key(keys: Array, weights: Array, num_keys: int) -> Array:
     num_keys : int
     """
     if device.array_module(keys) is np:
-        return _add(keys, weights, np.zeros(num_keys))
+        return _launch_sum(keys, weights, np.zeros(num_keys))
     return sum_in_parts(keys, weights, num_keys)
 
 
@@ -56,7 +56,7 @@ def sum_in_parts(keys: Array, weights: Array, num_keys: int) -> Array:
     return sums
 
 
-def _add(keys: Array, weights: Array, sums: Array) -> Array:
+def _launch_sum(keys: Array, weights: Array, sums: Array) -> Array:
     device.launch(
         "key_sums", "sum_by_key", size=keys.size, num_items=keys.size, keys=keys, weights=weights,
         weighted=weights.size > 0, sums=sums,

@@ -1,4 +1,4 @@
-"""The kernels that are compiled at the beginning of a task."""
+"""The kernels that are compiled when a call begins."""
 
 import re
 import sys
@@ -11,17 +11,17 @@ import pytest
 import rapidsgraph as rg
 from pipelines.benchmarks import startup
 from rapidsgraph import device
-from rapidsgraph.device import launcher, tasks
+from rapidsgraph.device import launcher, stages
 
 PROGRAMS = [
-    pytest.param(task, program, id=f"{task}: {program.stem}.{program.entry}")
-    for task in tasks.TASKS
-    for program in tasks.programs(task)
+    pytest.param(stage, program, id=f"{stage}: {program.stem}.{program.entry}")
+    for stage in stages.STAGES
+    for program in stages.programs(stage)
 ]
 
 
-@pytest.mark.parametrize(("task", "program"), PROGRAMS)
-def test_kernels_of_tasks_exist_with_these_element_types(task, program):
+@pytest.mark.parametrize(("stage", "program"), PROGRAMS)
+def test_kernels_of_stages_exist_with_these_element_types(stage, program):
     parameters = device.signatures(program.stem)[program.entry]
     generic = {kind[:-1] for kind, _ in parameters if kind.endswith("_t*")}
     assert {name for name, _ in program.types} == generic
@@ -30,9 +30,9 @@ def test_kernels_of_tasks_exist_with_these_element_types(task, program):
         assert is_given or np.dtype(kind) in launcher.C_TYPE_OF, kind
 
 
-@pytest.mark.parametrize("task", tasks.TASKS)
-def test_a_task_has_each_kernel_once(task):
-    programs = tasks.programs(task)
+@pytest.mark.parametrize("stage", stages.STAGES)
+def test_a_stage_has_each_kernel_once(stage):
+    programs = stages.programs(stage)
     keys = {launcher._module_key(*program, 0) for program in programs}
     assert len(keys) == len(programs)
 
@@ -44,25 +44,25 @@ def submitted(monkeypatch):
     cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime))
     arguments = []
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr(tasks, "_begun", set())
-    monkeypatch.setattr(tasks, "compile_in_thread", lambda *key: arguments.append(key))
+    monkeypatch.setattr(stages, "_begun", set())
+    monkeypatch.setattr(stages, "compile_in_thread", lambda *key: arguments.append(key))
     return arguments
 
 
-def test_a_task_is_compiled_once_for_the_types_of_a_call(submitted):
+def test_a_stage_is_compiled_once_for_the_types_of_a_call(submitted):
     for _ in range(2):
         for weights in (np.int64, np.float32):
-            tasks.compile_ahead("count conflicts", weights=weights)
+            stages.compile_ahead("count conflicts", weights=weights)
     assert submitted == [
         ("build", "count_conflicts", (("weight_t", c_type),), False, 3)
         for c_type in ("long long", "float")
     ]
 
 
-@pytest.mark.parametrize("task", tasks.TASKS)
-def test_element_types_are_bound_as_launches_do(task, submitted):
-    tasks.compile_ahead(task, names=np.uint64, values=np.float32, weights=np.int64)
-    assert len(submitted) == len(tasks.programs(task))
+@pytest.mark.parametrize("stage", stages.STAGES)
+def test_element_types_are_bound_as_launches_do(stage, submitted):
+    stages.compile_ahead(stage, names=np.uint64, values=np.float32, weights=np.int64)
+    assert len(submitted) == len(stages.programs(stage))
     for _, _, c_types, _, _ in submitted:
         assert list(c_types) == sorted(c_types)
         assert {c_type for _, c_type in c_types} <= {*launcher.C_TYPES.values()}
@@ -70,7 +70,7 @@ def test_element_types_are_bound_as_launches_do(task, submitted):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", startup.RUNS)
-def test_first_calls_launch_kernels_of_their_tasks(name, monkeypatch):
+def test_first_calls_launch_kernels_of_their_stages(name, monkeypatch):
     """All kernels of a first call are compiled ahead, in a process that has compiled none."""
     import cudf
 
@@ -83,8 +83,8 @@ def test_first_calls_launch_kernels_of_their_tasks(name, monkeypatch):
 
     monkeypatch.setattr(launcher, "_modules", {})
     monkeypatch.setattr(launcher, "_bound_functions", {})
-    monkeypatch.setattr(tasks, "_begun", set())
-    monkeypatch.setattr(tasks, "compile_in_thread", lambda *key: record(begun, begin, *key))
+    monkeypatch.setattr(stages, "_begun", set())
+    monkeypatch.setattr(stages, "compile_in_thread", lambda *key: record(begun, begin, *key))
     monkeypatch.setattr(launcher, "_cuda_function", lambda *key: record(used, find, *key))
     ends = np.random.default_rng(1).integers(0, startup.VERTICES, (2, startup.EDGES))
     edges = pandas.DataFrame({"source": ends[0], "destination": ends[1]})

@@ -1,4 +1,4 @@
-"""The CUDA kernels of tasks, which threads compile at the beginning of a task.
+"""The CUDA kernels of the stages of a call, which threads compile when the call begins.
 
 Otherwise the first call in a process with an empty cache waits for one compilation after another,
 each of them when its kernel is launched.
@@ -12,10 +12,10 @@ import numpy as np
 
 from .launcher import C_TYPE_OF, compile_in_thread
 
-# The kernels that a task launches on most graphs, those that compile longest first: a stem and an
+# The kernels that a stage launches on most graphs, those that compile longest first: a stem and an
 # entry, their element types, and whether the launch is cooperative. Names in braces are types that
 # `compile_ahead` is given. Types of names in results are those of most graphs.
-TASKS = {
+STAGES = {
     "name vertices": """
         arrays.measure_range value_t={names}
         build.mark_present name_t={names}
@@ -166,13 +166,13 @@ TASKS = {
         scan.label_members
         scan.attach_borders
         scan.join_cores
-        scan.mark_cores
         union_find.compress
         arrays.fill_range value_t=int32
         arrays.fill value_t=int32
         arrays.mark_range value_t=int32
         arrays.convert value_t=int8 new_t=int32
     """,
+    "mark cores": "scan.mark_cores",
     "index similarities": """
         scan.compute_levels
         scan.find_positions
@@ -181,17 +181,9 @@ TASKS = {
         build.permute order_t=uint32 weight_t=int32
         build.permute order_t=uint32 weight_t=uint32
     """,
-    "query index": """
-        scan.label_members
-        scan.attach_borders
-        scan.join_cores
+    "mark indexed cores": """
         scan.mark_indexed_cores
-        union_find.compress
         arrays.fill value_t=bool
-        arrays.fill_range value_t=int32
-        arrays.fill value_t=int32
-        arrays.mark_range value_t=int32
-        arrays.convert value_t=int8 new_t=int32
     """,
     "triangles": """
         triangles.count_by_block
@@ -243,9 +235,9 @@ class Program(NamedTuple):
     is_cooperative: bool
 
 
-def programs(task: str) -> list[Program]:
-    """Return the kernels of a task of `TASKS`."""
-    return [_parse(line) for line in TASKS[task].strip().splitlines()]
+def programs(stage: str) -> list[Program]:
+    """Return the kernels of a stage of `STAGES`."""
+    return [_parse(line) for line in STAGES[stage].strip().splitlines()]
 
 
 def _parse(line: str) -> Program:
@@ -257,28 +249,28 @@ def _parse(line: str) -> Program:
     return Program(stem, entry, types, "cooperative" in words)
 
 
-_begun: set[tuple] = set()  # tasks, with devices and types
+_begun: set[tuple] = set()  # stages, with devices and types
 
 
-def compile_ahead(*tasks: str, **types: Any) -> None:
-    """Start to compile the CUDA kernels of tasks in threads; a no-op after the first time.
+def compile_ahead(*stages: str, **types: Any) -> None:
+    """Start to compile the CUDA kernels of stages in threads; a no-op after the first time.
 
     Parameters
     ----------
-    *tasks : str
-        Keys of `TASKS`.
+    *stages : str
+        Keys of `STAGES`.
     **types : dtype
-        The types that are in braces in the tasks, such as ``weights=numpy.float64``.
+        The types that are in braces in the stages, such as ``weights=numpy.float64``.
     """
     import cupy
 
     device_id = cupy.cuda.runtime.getDevice()
-    key = tasks, device_id, *sorted(types.items())
+    key = stages, device_id, *sorted(types.items())
     if key in _begun:
         return
     _begun.add(key)
     names = {name: np.dtype(kind).name for name, kind in types.items()}
-    for program in (program for task in tasks for program in programs(task)):
+    for program in (program for stage in stages for program in programs(stage)):
         bound = [(name, C_TYPE_OF[np.dtype(kind.format(**names))]) for name, kind in program.types]
         compile_in_thread(
             program.stem, program.entry, tuple(sorted(bound)), program.is_cooperative, device_id
