@@ -188,7 +188,7 @@ extern "C" __global__ void propagate_long(long long num_rows, const int *rows, l
         int count = table.add(label[k], amount, may_overflow ? MAX_PROBES : table.size);
         if (!count) count = second.add(label[k], amount, second.size);
         best = max(best, key_of(count, label[k]));
-        if (2 * (long long)count > list.degree) *(volatile int *)&has_majority = 1;
+        if (2 * (long long)count > list.degree) atomicExch(&has_majority, 1);
       }
       if (__any_sync(FULL_MASK, *(volatile int *)&has_majority)) break;
     }
