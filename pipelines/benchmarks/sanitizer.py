@@ -64,11 +64,14 @@ def summarize(tool: str, runs: Sequence[tuple[int, str]]) -> Record:
     for status, output in runs:
         found = [re.findall(pattern, output) for pattern in PATTERNS]
         if status or not all(found):
-            print(output[-8000:], file=sys.stderr)
-            return record | {"check": f"failed: status {status}: {output[-200:]}"}
+            print(output[:4000], output[-4000:], sep="\n...\n", file=sys.stderr)
+            record["check"] = f"failed: status {status}: {output[-200:]}"
+            continue
         record["summary"], tests, kernels = (matches[-1] for matches in found)
         passed += int(tests)
         not_launched.append(set(kernels.split(", ")) - {"none"})
+    if record["check"] != "ok":
+        return record
     missing = ", ".join(sorted(set.intersection(*not_launched))) or "none"
     return record | {"tests": passed, "not_launched": missing}
 

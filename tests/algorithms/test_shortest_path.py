@@ -191,6 +191,7 @@ def test_a_length_beyond_double_precision():
         rg.shortest_path(edges, 0, 2)
 
 
+@pytest.mark.sanitizer
 @pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("bottom_up", [True, False])
 def test_the_search_ends_at_the_targets(make_arrays, bottom_up):
