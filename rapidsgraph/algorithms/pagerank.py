@@ -198,14 +198,11 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
     pagerank = xp.empty(num_vertices, value_type)
     contributions = xp.empty((2, layout.num_contributions + 1), value_type)
-    num_dangling = graph.cached(
-        "dangling vertices", lambda: num_vertices - device.count_nonzero(layout.inverse_weights)
-    )
     state = problem.state
-    if num_dangling:
+    if layout.num_dangling:
         state[2] = (
             (start * (layout.inverse_weights == 0)).sum() if problem.uniform_value is None
-            else float(value_type(problem.uniform_value)) * num_dangling
+            else float(value_type(problem.uniform_value)) * layout.num_dangling
         )  # fmt: skip
     buffers = form.allocate_buffers(layout)
     rows: dict[str, Any] = {

@@ -62,7 +62,7 @@ class BlockedLayout:
 
     Attributes
     ----------
-    order, contribution_index, num_contributions, num_isolated, inverse_weights
+    order, contribution_index, num_contributions, num_isolated, num_dangling, inverse_weights
         As in `PageRankLayout`, but rows are by descending number of entries.
     num_values : int
         Values between the phases, including padding.
@@ -76,6 +76,7 @@ class BlockedLayout:
     contribution_index: Array
     num_contributions: int
     num_isolated: int
+    num_dangling: int
     inverse_weights: Array
     num_values: int
     num_bins: int
@@ -134,6 +135,7 @@ def arrange(
     num_active_bins = int(xp.searchsorted(bins.bin_units[:-1], num_active_units))
     return BlockedLayout(
         rows.order, rows.contribution_index[rows.order], num_contributions, rows.num_isolated,
+        rows.num_dangling,
         invert_weights(out_weights, rows.order, value_type), bins.num_values,
         bins.bin_units.size - 1, num_active_bins, arguments,
     )  # fmt: skip
@@ -147,8 +149,8 @@ class _Rows:
     ----------
     order, contribution_index : int32, shape (vertices,)
         The vertex of each row, and the contribution of each vertex.
-    num_isolated : int
-        Number of last rows whose vertices have no edges.
+    num_isolated, num_dangling : int
+        Number of last rows whose vertices have no edges, and of rows without out-edges.
     offsets : int64, shape (vertices + 1,)
         Of the CSC.
     ranges : Ranges
@@ -159,6 +161,7 @@ class _Rows:
     order: Array
     contribution_index: Array
     num_isolated: int
+    num_dangling: int
     offsets: Array
     ranges: Ranges
     lists: GroupedLists
@@ -197,7 +200,14 @@ def _group_rows(
     order = by_gathers[order_by_degree(ranks[by_gathers])]
     units = divide_rows(lengths[order])
     return _Rows(
-        order, contribution_index, by_degree.num_isolated, csc.offsets, ranges, lists, units
+        order,
+        contribution_index,
+        by_degree.num_isolated,
+        by_degree.num_dangling,
+        csc.offsets,
+        ranges,
+        lists,
+        units,
     )
 
 

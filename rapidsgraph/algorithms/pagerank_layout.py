@@ -57,6 +57,8 @@ class PageRankLayout:
         Number of first contributions that are cached in shared memory.
     num_isolated : int
         Number of last rows whose vertices have no edges.
+    num_dangling : int
+        Number of rows whose vertices have no out-edges.
     num_long_rows, num_whole_rows : int
         Number of first rows that are cut into chunks, and that are not in slices.
     num_narrow_slices, num_chunks : int
@@ -72,6 +74,7 @@ class PageRankLayout:
     num_contributions: int
     num_cached: int
     num_isolated: int
+    num_dangling: int
     num_long_rows: int
     num_whole_rows: int
     num_narrow_slices: int
@@ -116,7 +119,8 @@ class RowOrder(NamedTuple):
     order : int32, shape (rows,)
         Among equal in-degrees, vertices with out-edges come first: what is gathered is contiguous,
         and isolated vertices are last.
-    num_isolated : int
+    num_isolated, num_dangling : int
+        Rows without any edge, and without out-edges.
     num_wide, num_narrow_arcs : int
         Rows longer than `NARROW_LENGTH`, and arcs of the other rows.
     num_longer : list of int
@@ -125,6 +129,7 @@ class RowOrder(NamedTuple):
 
     order: Array
     num_isolated: int
+    num_dangling: int
     num_wide: int
     num_narrow_arcs: int
     num_longer: list[int]
@@ -136,15 +141,18 @@ def order_rows(csc: Adjacency, out_weights: Array) -> RowOrder:
     `out_weights` are float64, and 0 for a dangling vertex.
     """
     xp, num_rows = device.array_module(out_weights), out_weights.size
-    thresholds = xp.asarray([NARROW_LENGTH, PAGERANK_CHUNK, *WHOLE_ROW_LENGTHS])
-    keys, counts = xp.empty(num_rows, xp.int64), xp.zeros(thresholds.size + 2, xp.int64)
+    lengths = [NARROW_LENGTH, PAGERANK_CHUNK, *WHOLE_ROW_LENGTHS]
+    values = xp.asarray([*lengths, *[0] * (len(lengths) + 3)])  # one copy to the device
+    thresholds, counts = values[: len(lengths)], values[len(lengths) :]
+    keys = xp.empty(num_rows, xp.int64)
     device.launch(
         "pagerank_layout", "rank_rows", size=num_rows,
         num_rows=num_rows, num_thresholds=thresholds.size, thresholds=thresholds,
         offsets=csc.offsets, out_weights=out_weights, keys=keys, counts=counts,
     )  # fmt: skip
-    num_wide, *num_longer, num_narrow_arcs, num_isolated = counts.tolist()
-    return RowOrder(_sort_ranks(keys), num_isolated, num_wide, num_narrow_arcs, num_longer)
+    num_wide, *num_longer, num_narrow_arcs, num_isolated, num_dangling = counts.tolist()
+    order = _sort_ranks(keys)
+    return RowOrder(order, num_isolated, num_dangling, num_wide, num_narrow_arcs, num_longer)
 
 
 def order_by_degree(degrees: Array) -> Array:
@@ -207,10 +215,9 @@ def build_layout(
     num_narrow_slices, num_entries, num_chunks = totals.tolist()
     offsets = offsets_from_sizes(sizes)
     row_offsets, slice_offsets = offsets[: num_whole_rows + 1], offsets[num_whole_rows:]
-    chunk_offsets = xp.zeros(num_long_rows + 1, xp.int32)
-    chunk_rows = xp.empty(num_chunks, xp.int32)
+    chunk_offsets, chunk_rows = xp.zeros(1, xp.int32), xp.empty(num_chunks, xp.int32)
     if num_long_rows:
-        xp.cumsum(chunks, dtype=xp.int32, out=chunk_offsets[1:])
+        chunk_offsets = device.accumulate(chunks, xp.int32)
         device.launch(
             "pagerank_layout", "list_chunks", size=num_long_rows,
             num_long_rows=num_long_rows, chunk_offsets=chunk_offsets, chunk_rows=chunk_rows,
@@ -226,9 +233,10 @@ def build_layout(
         slice_offsets=slice_offsets, new_neighbors=neighbors, new_weights=new_weights,
     )  # fmt: skip
     return PageRankLayout(
-        order, contribution_index, num_contributions, num_cached, rows.num_isolated, num_long_rows,
-        num_whole_rows, num_narrow_slices, num_chunks, chunk_rows, chunk_offsets, row_offsets,
-        slice_offsets, neighbors, new_weights if weighted else xp.empty(0, bool),
+        order, contribution_index, num_contributions, num_cached, rows.num_isolated,
+        rows.num_dangling, num_long_rows, num_whole_rows, num_narrow_slices, num_chunks, chunk_rows,
+        chunk_offsets, row_offsets, slice_offsets, neighbors,
+        new_weights if weighted else xp.empty(0, bool),
         invert_weights(out_weights, order, value_type),
     )  # fmt: skip
 

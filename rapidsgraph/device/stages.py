@@ -62,7 +62,6 @@ STAGES = {
         pagerank_layout.measure_rows
         arrays.accumulate value_t=int64 total_t=int64
         pagerank_layout.sum_first
-        arrays.count_nonzero value_t={values}
         pagerank_layout.rank_values value_t=float64
         pagerank_layout.invert_weights value_t={values}
         pagerank.initialize_rows value_t={values}

@@ -74,8 +74,8 @@ def from_coo(
     if reduction is None or not neighbors.size:
         return adjacency
     # Each run of equal neighbors in a row becomes one arc.
-    is_first = _is_first_of_run(adjacency)
-    if device.count_nonzero(is_first) == is_first.size:
+    is_first, num_first = _mark_first_of_runs(adjacency)
+    if num_first == is_first.size:
         return adjacency
     del adjacency  # frees the weights as soon as they are reduced
     if new_weights.size:
@@ -161,7 +161,7 @@ def simplify(
     if neighbors.size and not (is_merged and is_loopless):
         keep: Array = None if is_loopless else mark_proper(row_indices(adjacency), neighbors)
         if not is_merged:
-            is_first = _is_first_of_run(adjacency)
+            is_first, _ = _mark_first_of_runs(adjacency)
             if keep is not None:
                 is_first &= keep
             keep = is_first
@@ -247,16 +247,19 @@ def permute(values: Array, order: Array) -> Array:
     return permuted
 
 
-def _is_first_of_run(adjacency: Adjacency) -> Array:
-    """Return whether each arc is the first from its row to its neighbor; there are arcs."""
+def _mark_first_of_runs(adjacency: Adjacency) -> tuple[Array, int]:
+    """Return whether each arc is the first from its row to its neighbor, and how many are.
+
+    There are arcs.
+    """
     xp, num_rows = device.array_module(adjacency.neighbors), adjacency.offsets.size - 1
-    is_first = xp.empty(adjacency.neighbors.size + 1, bool)
+    is_first, num_first = xp.empty(adjacency.neighbors.size + 1, bool), xp.zeros(1, xp.int64)
     device.launch(
         "build", "mark_first", size=adjacency.neighbors.size,
         num_rows=num_rows, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        is_first=is_first,
+        is_first=is_first, num_first=num_first,
     )  # fmt: skip
-    return is_first[:-1]
+    return is_first[:-1], int(num_first[0])
 
 
 def _filter(keep: Array, offsets: Array, neighbors: Array) -> tuple[Array, Array]:

@@ -232,7 +232,7 @@ def _name_integers(
         )  # fmt: skip
     del table
     name_type = xp.int32 if dtype == np.int32 else xp.int64  # all names are below 2^63
-    names = device.flatnonzero(is_present, name_type, low)
+    names = device.flatnonzero(is_present, name_type, low, count)
     return names.astype(dtype, copy=False), dtype, count, ids
 
 

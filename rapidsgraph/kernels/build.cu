@@ -89,22 +89,33 @@ extern "C" __global__ void find_offsets(long long num_keys, long long num_pairs,
   STRIDE(key, num_keys + 1) offsets[key] = position(packed, 0, num_pairs, key << 32);
 }
 
-// is_first[i] = arc i is the first from its row to its neighbor. is_first has a value more than
-// there are arcs, which is undefined. Warps share arcs, since one row may have most of them.
+// is_first[i] = arc i is the first from its row to its neighbor; num_first[0] += such arcs. is_first
+// has a value more than there are arcs, which is undefined. Warps share arcs, since one row may have
+// most of them.
 extern "C" __global__ void mark_first(long long num_rows, const long long *offsets,
-                                      const int *neighbors, bool *is_first) {
+                                      const int *neighbors, bool *is_first, long long *num_first) {
   const int lane = threadIdx.x % WARP;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP, num_arcs = offsets[num_rows];
+  long long count = 0;
   for (long long start = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP * ARC_CHUNK;
        start < num_arcs; start += warps * ARC_CHUNK) {
     const long long stop = min(start + ARC_CHUNK, num_arcs);
-    for (long long i = start + lane; i < stop; i += WARP)
-      is_first[i] = i == 0 || neighbors[i] != neighbors[i - 1];
+    for (long long i = start + lane; i < stop; i += WARP) {
+      const bool differs = i == 0 || neighbors[i] != neighbors[i - 1];
+      is_first[i] = differs;
+      count += differs;
+    }
     __syncwarp();  // the first arcs of rows are marked after that
     for (long long row = position(offsets, 0, num_rows, start) + lane;
-         row < num_rows && offsets[row] < stop; row += WARP)
-      is_first[offsets[row]] = true;
+         row < num_rows && offsets[row] < stop; row += WARP) {
+      const long long first = offsets[row];
+      if (first == offsets[row + 1] || is_first[first]) continue;
+      is_first[first] = true;
+      count++;
+    }
   }
+  count = warp_sum(count);
+  if (lane == 0 && count) atomicAdd((u64 *)num_first, (u64)count);
 }
 
 // The neighbors of the arcs to keep; num_before[i] counts those before arc i.

@@ -60,9 +60,10 @@ def find_offsets(num_keys, num_pairs, packed, offsets):
     offsets[:] = np.searchsorted(packed, np.arange(num_keys + 1) << 32)
 
 
-def mark_first(num_rows, offsets, neighbors, is_first):
+def mark_first(num_rows, offsets, neighbors, is_first, num_first):
     np.not_equal(neighbors[1:], neighbors[:-1], out=is_first[1:-1])
     is_first[offsets] = True  # the last offset is the number of arcs
+    num_first[0] += np.count_nonzero(is_first[:-1])
 
 
 def filter_neighbors(num_arcs, keep, num_before, neighbors, new_neighbors):

@@ -49,12 +49,12 @@ __device__ __forceinline__ void add_of_block(long long value, long long *total) 
 
 // keys[v] sorts vertices by descending in-degree, those with out-edges first among equals.
 // counts[t] += rows longer than thresholds[t]; behind these, arcs of rows that are not longer than
-// thresholds[0], and isolated rows.
+// thresholds[0], isolated rows, and dangling rows.
 extern "C" __global__ void rank_rows(long long num_rows, long long num_thresholds,
                                      const long long *thresholds, const long long *offsets,
                                      const double *out_weights, long long *keys,
                                      long long *counts) {
-  long long longer[MAX_THRESHOLDS + 2] = {};
+  long long longer[MAX_THRESHOLDS + 3] = {};
   STRIDE(row, num_rows) {
     const long long length = offsets[row + 1] - offsets[row], rank = 2 * length;
     const bool has_out_edges = out_weights[row] > 0.0;
@@ -63,8 +63,9 @@ extern "C" __global__ void rank_rows(long long num_rows, long long num_threshold
       if (t < num_thresholds) longer[t] += length > thresholds[t];
     if (length <= thresholds[0]) longer[MAX_THRESHOLDS] += length;
     longer[MAX_THRESHOLDS + 1] += length == 0 && !has_out_edges;
+    longer[MAX_THRESHOLDS + 2] += !has_out_edges;
   }
-  for (int t = 0; t < MAX_THRESHOLDS + 2; t++)
+  for (int t = 0; t < MAX_THRESHOLDS + 3; t++)
     add_of_block(longer[t],
                  counts + (t < MAX_THRESHOLDS ? t : num_thresholds + t - MAX_THRESHOLDS));
 }

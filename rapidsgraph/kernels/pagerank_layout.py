@@ -16,9 +16,10 @@ def _pack_ranks(ranks, keys):
 def rank_rows(num_rows, num_thresholds, thresholds, offsets, out_weights, keys, counts):
     lengths, has_out_edges = np.diff(offsets), out_weights > 0
     _pack_ranks(2 * lengths + has_out_edges, keys)
-    counts[:-2] += [np.count_nonzero(lengths > threshold) for threshold in thresholds]
-    counts[-2] += lengths[lengths <= thresholds[0]].sum()
-    counts[-1] += num_rows - np.count_nonzero(has_out_edges | (lengths > 0))
+    counts[:-3] += [np.count_nonzero(lengths > threshold) for threshold in thresholds]
+    counts[-3] += lengths[lengths <= thresholds[0]].sum()
+    counts[-2] += num_rows - np.count_nonzero(has_out_edges | (lengths > 0))
+    counts[-1] += num_rows - np.count_nonzero(has_out_edges)
 
 
 def rank_values(num_values, values, keys):
