@@ -252,7 +252,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                   max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
   long long *report = counters + 16;
   long long round = 0, level = 0, barriers = 0, unexplored = num_arcs, local_arcs_before = 0;
-  bool may_pull = bottom_up;
+  bool may_pull = bottom_up, must_collect = false, was_local = false;
   unsigned int *current_bits = frontier_bits, *next_bits = frontier_bits + words,
                *spare_bits = frontier_bits + 2 * words;
   __shared__ u64 last_words[5];
@@ -275,18 +275,6 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     grid_barrier(arrived_blocks, ++barriers);
     round++;
   };
-  // Build the queue of the frontier from the distances.
-  auto collect = [&]() {
-    Next next = begin_round();
-    for (long long word = warp_id(); word < words; word += warp_count()) {
-      const long long vertex = word * WARP + lane;
-      const bool is_valid[1] = {vertex < num_vertices && __ldcg(distances + vertex) == level};
-      const int candidate[1] = {(int)vertex};
-      next.take<1>(is_valid, candidate);
-    }
-    next.finish();
-    end_round();
-  };
 
   STRIDE(vertex, num_vertices) {
     distances[vertex] = -1;
@@ -302,10 +290,24 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   }
 
   while (level < depth_limit && !are_reached(num_targets, targets, distances, level)) {
+    if (must_collect) {  // the queue of the frontier from the distances
+      must_collect = false;
+      Next next = begin_round();
+      for (long long word = warp_id(); word < words; word += warp_count()) {
+        const long long vertex = word * WARP + lane;
+        const bool is_valid[1] = {vertex < num_vertices && __ldcg(distances + vertex) == level};
+        const int candidate[1] = {(int)vertex};
+        next.take<1>(is_valid, candidate);
+      }
+      next.finish();
+      end_round();
+    }
     const Counters *round_counters = counters_of(counters, round);
     const long long num_queued = __ldcg(&round_counters->num_queued),
                     num_chunks = __ldcg(&round_counters->num_chunks);
     const long long frontier_arcs = __ldcg(&round_counters->num_arcs);
+    if (was_local) unexplored += frontier_arcs;
+    was_local = false;
     const int *queue = queues + (round & 1) * num_vertices;
     const long long *long_lists = chunks + (round & 1) * max_chunks;
     if (num_queued + num_chunks == 0) break;
@@ -321,11 +323,31 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       long long num_new = num_queued, num_unreached = -1, before;
       do {
         // The first level visits all vertices and lists those that it does not reach, and so on.
+        const bool is_first = num_unreached < 0;
         const int *unreached = queues + (round & 1) * num_vertices;
+        const long long num_items = is_first ? num_vertices : num_unreached;
         Next next = begin_round();
         long long new_vertices = 0, new_arcs = 0;
-        // Reach the vertex from the current frontier, if it has a neighbor there; or list it.
-        auto pull = [&](long long vertex, long long start, long long stop) {
+        // Each iteration loads what the next one needs.
+        int next_vertex = 0, next_distance = 0;
+        long long next_start = 0, next_stop = 0;
+        auto load = [&](long long item) {
+          next_distance = 0;
+          if (item >= num_items) return;
+          next_vertex = is_first ? (int)item : unreached[item];
+          next_distance = is_first ? __ldcg(distances + next_vertex) : -1;
+          next_start = in_offsets[next_vertex];
+          next_stop = in_offsets[next_vertex + 1];
+        };
+        if (!is_first) STRIDE(word, words) spare_bits[word] = 0;
+        load(warp_id() * WARP + lane);
+        for (long long first = warp_id() * WARP; first < num_items; first += warp_count() * WARP) {
+          // Reach the vertex from the current frontier, if it has a neighbor there; or list it.
+          const int vertex = next_vertex;
+          const bool is_unreached = next_distance == -1;
+          const long long start = is_unreached ? next_start : 0,
+                          stop = is_unreached ? next_stop : 0;
+          load(first + warp_count() * WARP + lane);
           const unsigned int *bits = current_bits;
           const long long arc = first_arc(start, stop, 0, [=](long long position, int) {
             const int neighbor = in_neighbors[position];
@@ -336,47 +358,14 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
             if (with_predecessors) predecessors[vertex] = in_neighbors[arc];
             new_vertices++;
             new_arcs += offsets[vertex + 1] - offsets[vertex];
+            if (!is_first) atomicOr(next_bits + vertex / WARP, 1u << (vertex % WARP));
           }
-          next.queue.append(arc < 0 && start < stop, (int)vertex);
-          return arc >= 0;
-        };
-        if (num_unreached < 0) {
-          // Each iteration loads what the next one needs.
-          int distance = 0;
-          long long start = 0, stop = 0;
-          auto load = [&](long long word) {
-            const long long vertex = word * WARP + lane;
-            if (word < words && vertex < num_vertices) {
-              distance = __ldcg(distances + vertex);
-              start = in_offsets[vertex];
-              stop = in_offsets[vertex + 1];
-            } else {
-              distance = 0;
-            }
-          };
-          load(warp_id());
-          for (long long word = warp_id(); word < words; word += warp_count()) {
-            const bool is_unreached = distance == -1;
-            const long long list_start = is_unreached ? start : 0,
-                            list_stop = is_unreached ? stop : 0;
-            load(word + warp_count());
-            const bool is_new = pull(word * WARP + lane, list_start, list_stop);
-            const unsigned mask = __ballot_sync(FULL_MASK, is_new);
-            if (lane == 0) {
-              next_bits[word] = mask;
-              spare_bits[word] = 0;
-            }
-          }
-        } else {
-          STRIDE(word, words) spare_bits[word] = 0;
-          for (long long first = warp_id() * WARP; first < num_unreached;
-               first += warp_count() * WARP) {
-            const bool is_valid = first + lane < num_unreached;
-            const int vertex = is_valid ? unreached[first + lane] : 0;
-            const long long start = is_valid ? in_offsets[vertex] : 0,
-                            stop = is_valid ? in_offsets[vertex + 1] : 0;
-            if (pull(vertex, start, stop))
-              atomicOr(next_bits + vertex / WARP, 1u << (vertex % WARP));
+          next.queue.append(arc < 0 && start < stop, vertex);
+          if (!is_first) continue;
+          const unsigned mask = __ballot_sync(FULL_MASK, arc >= 0);
+          if (lane == 0) {
+            next_bits[first / WARP] = mask;
+            spare_bits[first / WARP] = 0;
           }
         }
         next.queue.flush(next.queue.count);
@@ -401,7 +390,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                !are_reached(num_targets, targets, distances, level));
       // Few vertices are left, so the size of the frontier no longer predicts the work.
       may_pull = false;
-      collect();
+      must_collect = true;
       continue;
     }
 
@@ -416,10 +405,10 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       end_round();
       level = __ldcg(report);
       if (__ldcg(report + 1) == DONE) break;
-      if (__ldcg(report + 4) == round) collect();
+      must_collect = __ldcg(report + 4) == round;
+      was_local = true;
       const long long local_arcs = __ldcg(report + 2);  // including the arcs of the new frontier
-      unexplored += __ldcg(&counters_of(counters, round)->num_arcs) - frontier_arcs;
-      unexplored -= local_arcs - local_arcs_before;
+      unexplored -= frontier_arcs + local_arcs - local_arcs_before;
       local_arcs_before = local_arcs;
       continue;
     }
