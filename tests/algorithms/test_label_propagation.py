@@ -287,15 +287,22 @@ def test_labels_of_a_hub():
 
 
 @pytest.mark.sanitizer
+def test_one_hub_of_random_neighbors(make_arrays):
+    """More labels than the table in shared memory holds."""
+    hub = [0] * 4000, np.random.default_rng(5).permutation(np.arange(1, 4001))
+    check(make_arrays, *np.concatenate([hub, np.arange(1, 4001).reshape(2, -1)], axis=1))
+
+
 @symmetrize
 @pytest.mark.parametrize(
     "generate",  # called in the test, because collecting tests should compile no kernel
     [
-        lambda: rmat(12, 1, seed=2, device="cpu"),
+        pytest.param(lambda: rmat(10, 2, seed=2, device="cpu"), marks=pytest.mark.sanitizer),
+        pytest.param(lambda: rmat(9, 16, seed=2, device="cpu"), marks=pytest.mark.sanitizer),
         lambda: rmat(14, 16, seed=2, device="cpu"),
         lambda: grid(64, keep=0.8, seed=1, device="cpu"),
     ],
-    ids=["sparse rmat", "rmat", "grid"],
+    ids=["sparse rmat", "small rmat", "rmat", "grid"],
 )
 def test_generated_graphs(make_arrays, generate, directed):
     frame = generate()
@@ -305,7 +312,7 @@ def test_generated_graphs(make_arrays, generate, directed):
 
 @pytest.mark.sanitizer
 def test_marking_neighbors_changes_nothing(make_arrays, monkeypatch):
-    frame = rmat(12, 8, seed=3, device="cpu")
+    frame = rmat(9, 8, seed=3, device="cpu")
     graph = build_storage(make_arrays({name: frame[name].to_numpy() for name in frame}))
     results = []
     for ratio in (0, 10**9):  # always, never
