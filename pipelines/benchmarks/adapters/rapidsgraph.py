@@ -112,8 +112,9 @@ library.add("scan", "ScanIndex.query", lambda index, case: index.query(**CLUSTER
             lambda answer, case: clusters_and_cores(answer), gives="clustering alone")  # fmt: skip
 
 
-def build_and_iterate(_: None, case: Workload) -> Any:
-    graph = case.build()
+def build_and_iterate(_: None, case: Workload, layout: str) -> Any:
+    """Run an iteration on a new graph: by destination, as `rg.pagerank` builds that of a frame."""
+    graph = case.build(layout=layout)
     rg.pagerank(graph, tolerance=0, max_iterations=1, precision="single", progress=False)
     return graph
 
@@ -128,4 +129,6 @@ library.add("build", "by source", lambda _, case: case.build(), by="source",
             )  # fmt: skip
 library.add("build", "by destination", lambda _, case: case.build(layout="csc"), convert=incoming,
             by="destination")  # fmt: skip
-library.add("build and iterate", "pagerank", build_and_iterate, convert=incoming)
+for layout, kind in (("csc", "frame"), ("csr", "Graph")):
+    library.add("build and iterate", f"pagerank of a {kind}",
+                partial(build_and_iterate, layout=layout), convert=incoming)  # fmt: skip
