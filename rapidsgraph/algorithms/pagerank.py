@@ -178,19 +178,7 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     """Iterate over the rows of a layout; return (PageRank by vertex, iterations, residual)."""
     graph, xp, value_type = problem.graph, problem.graph.xp, problem.value_type
     num_vertices = graph.num_vertices
-    # Both modules have the same functions.
-    form: Any = pagerank_layout
-    key, blocked_key = (f"PageRank {kind}, {value_type.__name__}" for kind in ("layout", "blocks"))
-    if graph.is_cached(blocked_key) or pagerank_blocks.pays_off(graph, problem.max_iterations):
-        graph.uncache(key)  # one layout is kept
-        form, key = pagerank_blocks, blocked_key
-    logger.debug("pagerank: layout %s", form.__name__.rpartition(".")[2])
-    layout = graph.cached(
-        key,
-        lambda: form.arrange(
-            graph.csc, problem.weights, graph.out_degrees, problem.out_weights, value_type
-        ),
-    )
+    form, layout = _arrange(problem)
     problem.reorder(layout.order)
     teleport, start = problem.teleport, problem.start
     is_uniform = problem.uniform_value is not None
@@ -229,6 +217,35 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
         state=state, result=by_vertex, **rows,
     )  # fmt: skip
     return by_vertex, iterations, residual
+
+
+def _arrange(problem: PageRankProblem) -> tuple[Any, Any]:
+    """Return the module and the layout of the rows, which is cached on the graph.
+
+    Both modules have the same functions. One layout is kept: the one for most iterations so far.
+    """
+    graph, value_type, max_iterations = problem.graph, problem.value_type, problem.max_iterations
+    size = graph.num_vertices, graph.num_arcs
+    choices = {  # from the one for most iterations on, and whether it pays off
+        "blocks": pagerank_blocks.pays_off(graph, max_iterations),
+        "grouped layout": pagerank_layout.should_group(*size, value_type, max_iterations),
+        "layout": True,
+    }
+    keys = {kind: f"PageRank {kind}, {value_type.__name__}" for kind in choices}
+    kind = next(kind for kind in choices if choices[kind] or graph.is_cached(keys[kind]))
+    logger.debug("pagerank: %s of rows", kind)
+    form: Any = pagerank_blocks if kind == "blocks" else pagerank_layout
+    options = {"grouped": True} if kind == "grouped layout" else {}
+    for other in keys.keys() - {kind}:
+        graph.uncache(keys[other])
+    layout = graph.cached(
+        keys[kind],
+        lambda: form.arrange(
+            graph.csc, problem.weights, graph.out_degrees, problem.out_weights, value_type,
+            **options,
+        ),
+    )  # fmt: skip
+    return form, layout
 
 
 def check_formula_parameters(damping: Any, tolerance: Any, dangling: Any) -> tuple[float, float]:

@@ -35,6 +35,10 @@ MAX_WHOLE_ROWS = 16_384
 NARROW_LENGTH = 4  # longest narrow row
 WINDOW_ROWS = 1024  # narrow rows that are sorted by length among themselves
 LABEL_ROUNDS = 3  # of label propagation
+# To group narrow rows takes as long as it saves in 20 to 90 iterations if caches do not hold the
+# contributions, and in more than 100 if they do.
+MIN_GROUPED_ITERATIONS = 50
+MIN_GROUPED_BYTES = 2**26
 CACHE_BYTES = 192 * 1024  # of shared memory; more would leave too little L1 cache
 MIN_CACHED_GATHERS = 0.1  # fraction of gathers that must hit the cache to be worth filling it
 SIMILAR_COVERAGE = 0.9  # rows and contributions share an order that covers this much of the best
@@ -88,8 +92,23 @@ class PageRankLayout:
     inverse_weights: Array
 
 
+def should_group(num_vertices: int, num_arcs: int, value_type: type, max_iterations: int) -> bool:
+    """Return whether it probably pays off to group the narrow rows of a graph by neighborhood."""
+    return (
+        max_iterations >= MIN_GROUPED_ITERATIONS
+        and num_vertices * np.dtype(value_type).itemsize >= MIN_GROUPED_BYTES
+        and num_arcs <= 2 * NARROW_LENGTH * num_vertices  # otherwise others have most arcs
+    )
+
+
 def arrange(
-    csc: Adjacency, weights: Array, out_degrees: Array, out_weights: Array, value_type: type
+    csc: Adjacency,
+    weights: Array,
+    out_degrees: Array,
+    out_weights: Array,
+    value_type: type,
+    *,
+    grouped: bool = False,
 ) -> PageRankLayout:
     """Return the layout of a graph.
 
@@ -102,8 +121,12 @@ def arrange(
         Number of gathers of each vertex's contribution.
     out_weights : float64, shape (vertices,)
     value_type : numpy.float32 or numpy.float64
+    grouped : bool, default False
+        Whether to group narrow rows by neighborhood, if they have most arcs.
     """
-    rows = _group_neighborhoods(order_rows(csc, out_weights), csc)
+    rows = order_rows(csc, out_weights)
+    if grouped and 2 * rows.num_narrow_arcs >= csc.neighbors.size:
+        rows = _group_neighborhoods(rows, csc)
     index, vertex_index, num_cached = _index_contributions(rows.order, out_degrees, csc, value_type)
     return build_layout(
         csc, weights, out_weights, value_type, rows, index, vertex_index, rows.order.size,
@@ -252,14 +275,12 @@ def invert_weights(out_weights: Array, order: Array, value_type: type) -> Array:
 
 
 def _group_neighborhoods(rows: RowOrder, csc: Adjacency) -> RowOrder:
-    """Reorder narrow rows by neighborhood instead of by degree, if they have most arcs.
+    """Reorder narrow rows by neighborhood instead of by degree.
 
     A few rounds of label propagation give the vertices of a neighborhood one label. Its rows become
     contiguous, so that one cache line serves several gathers. Within windows they are sorted by
     degree again, which keeps the lengths of a slice nearly equal.
     """
-    if 2 * rows.num_narrow_arcs < csc.neighbors.size:
-        return rows
     order, num_vertices = rows.order, rows.order.size
     xp, degrees = device.array_module(order), device.array_module(order).diff(csc.offsets)
     start, stop = -(-rows.num_wide // WARP) * WARP, num_vertices - rows.num_isolated

@@ -93,6 +93,7 @@ SETTINGS = [
 SETTINGS += [
     {"CACHE_BYTES": 64, "MIN_CACHED_GATHERS": 0.0},
     {"MIN_CACHED_GATHERS": 0.0, "SIMILAR_COVERAGE": 2.0},
+    {"MIN_GROUPED_ITERATIONS": 0, "MIN_GROUPED_BYTES": 0},
 ]
 by_setting = pytest.mark.parametrize(
     "thresholds",
@@ -132,13 +133,14 @@ def test_values_by_vertex_find_their_rows(make_arrays, edges, method, options):
 
 
 @by_setting
-def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thresholds):
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thresholds, grouped):
     for name, value in thresholds.items():
         monkeypatch.setattr(pagerank_layout, name, value)
     graph = build_storage(make_arrays(columns_of(edges)), weight="weight", vertices=VERTICES)
     lists = graph.csc
     rows = pagerank_layout.arrange(
-        lists, lists.weights, graph.out_degrees, graph.out_weights, np.float64
+        lists, lists.weights, graph.out_degrees, graph.out_weights, np.float64, grouped=grouped
     )
     on_host = {
         name: value.get() if hasattr(value, "get") else value for name, value in vars(rows).items()
@@ -165,6 +167,22 @@ def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thres
         ]
     assert sorted(found) == sorted(edges)
     assert rows.neighbors.size == rows.weights.size == sum(map(len, places)) + _unused(on_host)
+
+
+def test_narrow_rows_are_grouped_for_many_iterations(make_arrays, monkeypatch):
+    """The grouped layout replaces the other one, and stays."""
+    monkeypatch.setattr(pagerank_layout, "MIN_GROUPED_BYTES", 0)
+    sources, destinations = roads()
+    columns = {"source": sources, "destination": destinations}
+    graph = build_storage(make_arrays(columns), vertices=VERTICES)
+    kinds, results = [], []
+    for iterations in (15, pagerank_layout.MIN_GROUPED_ITERATIONS, 15):
+        results.append(rg.pagerank(graph, tolerance=0, max_iterations=iterations))
+        kinds.append([key for key in graph._cache if key.startswith("PageRank")])
+    assert kinds[0] == ["PageRank layout, float64"]
+    assert kinds[1] == kinds[2] == ["PageRank grouped layout, float64"]
+    first, last = (dict(ranks_of(result)) for result in results[::2])
+    assert_close(first, last, 1e-13)
 
 
 def _lengths(rows):
