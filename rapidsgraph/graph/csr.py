@@ -80,7 +80,7 @@ def from_coo(
     del adjacency  # frees the weights as soon as they are reduced
     if new_weights.size:
         if report_conflicts is not None:
-            report_conflicts(count_conflicts(is_first, new_weights))
+            report_conflicts(count_conflicts(offsets, neighbors, is_first, new_weights))
         new_weights = reduce_runs(is_first, new_weights, reduction)
     return Adjacency(*_filter(is_first, offsets, neighbors), new_weights)
 

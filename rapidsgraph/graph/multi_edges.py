@@ -58,11 +58,20 @@ def _next_run(is_first: Array, position: int) -> int:
     return is_first.size
 
 
-def count_conflicts(is_first: Array, weights: Array) -> int:
-    """Return the number of arcs whose weight differs from that of the first arc of their run."""
+def count_conflicts(offsets: Array, neighbors: Array, is_first: Array, weights: Array) -> int:
+    """Return the number of arcs whose weight differs from that of the first arc of their run.
+
+    Parameters
+    ----------
+    offsets, neighbors, weights : arrays
+        As in `Adjacency`; there are arcs.
+    is_first : bool, shape (arcs,)
+        Whether an arc is the first from its row to its neighbor.
+    """
     count = device.array_module(weights).zeros(1, "int64")
     device.launch(
         "build", "count_conflicts", size=weights.size,
-        num_arcs=weights.size, is_first=is_first, weights=weights, count=count,
+        num_rows=offsets.size - 1, offsets=offsets, neighbors=neighbors, is_first=is_first,
+        weights=weights, count=count,
     )  # fmt: skip
     return int(count[0])

@@ -197,19 +197,33 @@ extern "C" __global__ void reduce_runs(long long num_runs, long long num_edges,
   }
 }
 
-// count[0] += arcs whose weight differs from that of the first arc of their run. The first arc of
-// all is the first of its run.
-extern "C" __global__ void count_conflicts(long long num_arcs, const bool *is_first,
+// count[0] += arcs whose weight differs from that of the first arc of their run, as mark_first
+// marks it. Warps share arcs, since one run may have most of them.
+extern "C" __global__ void count_conflicts(long long num_rows, const long long *offsets,
+                                           const int *neighbors, const bool *is_first,
                                            const weight_t *weights, long long *count) {
+  const int lane = threadIdx.x % WARP;
+  const long long warps = gridDim.x * (long long)blockDim.x / WARP, num_arcs = offsets[num_rows];
   long long conflicts = 0;
-  STRIDE(first, num_arcs) {
-    if (!is_first[first]) continue;
-    const weight_t weight = weights[first];
-    for (long long i = first + 1; i < num_arcs && !is_first[i]; i++)
-      conflicts += weights[i] != weight;
+  for (long long start = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP * ARC_CHUNK;
+       start < num_arcs; start += warps * ARC_CHUNK) {
+    const long long stop = min(start + ARC_CHUNK, num_arcs);
+    long long first = start;  // of the run so far
+    if (!is_first[start]) {
+      const long long row = position(offsets, 0, num_rows + 1, start + 1) - 1;
+      first = position(neighbors, offsets[row], start, neighbors[start]);
+    }
+    for (long long base = start; base < stop; base += WARP) {
+      const long long i = base + lane;
+      const unsigned mask = __ballot_sync(FULL_MASK, i < stop && is_first[i]);
+      const unsigned up_to_lane = mask & (FULL_MASK >> (WARP - 1 - lane));
+      const long long own_first = up_to_lane ? base + WARP - 1 - __clz(up_to_lane) : first;
+      if (i < stop) conflicts += weights[i] != weights[own_first];
+      if (mask) first = base + WARP - 1 - __clz(mask);
+    }
   }
   conflicts = warp_sum(conflicts);
-  if (threadIdx.x % WARP == 0 && conflicts) atomicAdd((u64 *)count, (u64)conflicts);
+  if (lane == 0 && conflicts) atomicAdd((u64 *)count, (u64)conflicts);
 }
 
 // counts[r] = neighbors of r that are not below r.

@@ -156,9 +156,9 @@ def reduce_runs(num_runs, num_edges, starts, weights, reduction, reduced):
 
 
 @serial
-def count_conflicts(num_arcs, is_first, weights, count):
+def count_conflicts(num_rows, offsets, neighbors, is_first, weights, count):
     weight, conflicts = weights[0], 0
-    for i in range(num_arcs):
+    for i in range(weights.size):
         if is_first[i]:
             weight = weights[i]
         else:

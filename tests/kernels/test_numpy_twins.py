@@ -233,12 +233,19 @@ def test_weights_are_divided_by_those_that_leave_the_source(xp, value_type, weig
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
-def test_conflicts_are_counted_in_runs(xp, dtype):
+@pytest.mark.parametrize("sizes", [(1, 9), (3000, 6000)], ids=["short", "long"])
+def test_conflicts_are_counted_in_runs(xp, dtype, sizes):
+    """Runs of several rows, three of which are empty."""
     random = np.random.default_rng(1)
-    is_first, weights = random.random(2000) < 0.3, random.integers(0, 3, 2000).astype(dtype)
-    is_first[0] = True
-    first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
-    count = count_conflicts(xp.asarray(is_first), xp.asarray(weights))
+    runs = random.integers(*sizes, 60)
+    neighbors = np.repeat(np.tile([2, 5, 6], 20), runs).astype(np.int32)
+    arcs_of_rows = np.zeros(23, int)
+    arcs_of_rows[[*range(1, 10), *range(11, 22)]] = runs.reshape(20, 3).sum(axis=1)
+    offsets = np.append(0, np.cumsum(arcs_of_rows))
+    weights = random.integers(0, 3, neighbors.size).astype(dtype)
+    first = np.repeat(np.cumsum(runs) - runs, runs)
+    is_first = first == np.arange(neighbors.size)
+    count = count_conflicts(*map(xp.asarray, (offsets, neighbors, is_first, weights)))
     assert count == (weights != weights[first]).sum()
 
 
