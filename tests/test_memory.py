@@ -269,7 +269,7 @@ def check_clustering(run, edges, algorithm):
 @pytest.mark.parametrize(("kind", "policy"), sorted(SIMILAR_CASES))
 def test_clustering_peak_is_below_estimate(kind, policy, algorithm):
     options, frame, run = POLICIES[policy], frame_with_weights(kind), CLUSTERINGS[algorithm]
-    run(build_storage(frame.head(100), **options))
+    run(build_storage(frame, **options))  # compiles kernels that a smaller graph does not launch
     check_clustering(run, build_storage(frame, **options), algorithm)
     if policy == "directed":
         check_clustering(run, frame[["source", "destination"]], algorithm)
