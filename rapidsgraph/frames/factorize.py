@@ -265,5 +265,15 @@ def find_numbers(values: device.Array, names: device.Array, xp: device.ArrayModu
         return pandas.Index(names).get_indexer(values)
     if not names.size:
         return xp.full(values.size, -1)
-    positions = xp.minimum(xp.searchsorted(names, values), names.size - 1)
-    return xp.where(names[positions] == values, positions, -1)
+    if np.uint64 in (values.dtype, names.dtype):
+        positions = xp.minimum(xp.searchsorted(names, values), names.size - 1)
+        return xp.where(names[positions] == values, positions, -1)
+    if names.dtype not in (np.int32, np.int64):
+        names = names.astype(np.int64)
+    ids = xp.empty(values.size, np.int32)
+    device.launch(
+        "build", "find_names", size=values.size, num_values=values.size,
+        values=xp.ascontiguousarray(device.astype(values, np.int64)), num_names=names.size,
+        names=names, ids=ids,
+    )  # fmt: skip
+    return ids

@@ -127,9 +127,12 @@ class VertexNames:
         lookup_xp = np if is_on_host else xp  # copying a few names takes longer than finding them
         columns = [frames.to_device(values, lookup_xp) for values in columns]
         ids = self._look_up(columns, lookup_xp, parameter)
-        is_absent = device.mark_range(ids, high=0)
+        # To copy a few ids to the host takes less time than kernels.
+        checked = device.to_host(ids) if ids.size <= MAX_CHECKED_NAMES else ids
+        is_absent = device.mark_range(checked, high=0)
         if device.count_nonzero(is_absent):
-            raise _not_found_error(columns, lookup_xp.flatnonzero(is_absent), parameter)
+            rows = device.array_module(is_absent).flatnonzero(is_absent)
+            raise _not_found_error(columns, rows, parameter)
         if xp is not lookup_xp and ids.size == 1:  # a launch takes less time than a copy
             return device.full(1, int(ids[0]), np.int32, xp)
         return xp.asarray(ids.astype(np.int32, copy=False))

@@ -49,6 +49,22 @@ extern "C" __global__ void find_ids(long long num_names, const name_t *names,
   }
 }
 
+// ids[i] = the position of values[i] in names, which ascend; -1 if it is not there.
+extern "C" __global__ void find_names(long long num_values, const long long *values,
+                                      long long num_names, const name_t *names, int *ids) {
+  STRIDE(i, num_values) {
+    long long first = 0, stop = num_names;
+    while (first < stop) {
+      const long long middle = (first + stop) / 2;
+      if ((long long)names[middle] < values[i])
+        first = middle + 1;
+      else
+        stop = middle;
+    }
+    ids[i] = first < num_names && (long long)names[first] == values[i] ? (int)first : -1;
+  }
+}
+
 // is_proper[i] = edge i is not a self-loop.
 extern "C" __global__ void mark_proper(long long num_edges, const int *sources,
                                        const int *destinations, bool *is_proper) {

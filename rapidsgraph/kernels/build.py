@@ -33,6 +33,11 @@ def find_ids(num_names, names, num_vertices, ids):
     ids[is_known] = names[is_known]
 
 
+def find_names(num_values, values, num_names, names, ids):
+    positions = np.minimum(np.searchsorted(names, values), num_names - 1)
+    ids[:] = np.where(names[positions] == values, positions, -1)
+
+
 def mark_proper(num_edges, sources, destinations, is_proper):
     np.not_equal(sources, destinations, out=is_proper)
 

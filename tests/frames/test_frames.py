@@ -1,6 +1,7 @@
 """Columns of every library, in every form these keep numbers and text in."""
 
 import enum
+import importlib
 import pickle
 import re
 from pathlib import Path
@@ -561,16 +562,18 @@ def test_kind_of(make_held_frame):
     assert frames.normalize_frame(make_held_frame({"a": [1]}))[0] == kind
 
 
+@pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("value_type", [np.int64, np.uint64])
-@pytest.mark.parametrize("name_type", [np.int32, np.int64, np.uint64])
-def test_few_and_many_numbers_are_found(name_type, value_type):
-    """A few by binary searches, many by a hash table; also where a double rounds."""
-    start = 0 if name_type is np.int32 else 2**53
+@pytest.mark.parametrize("name_type", [np.int16, np.int32, np.int64, np.uint64])
+def test_few_and_many_numbers_are_found(name_type, value_type, module):
+    """On a CPU, a few by binary searches, many by a hash table; also where a double rounds."""
+    xp = importlib.import_module(module)
+    start = 0 if np.dtype(name_type).itemsize < 8 else 2**53
     names = np.arange(start, start + 3 * 500, 3).astype(name_type)
     assert len(names) > 3 * factorize.MIN_SEARCHED
     few = np.array([start, start + 1, start + 3 * 499], value_type)
     for values in (few, np.tile(few, len(names))):
-        positions = factorize.find_numbers(values, names, np)
+        positions = factorize.find_numbers(xp.asarray(values), xp.asarray(names), xp)
         assert positions.tolist() == [0, -1, 499] * (len(values) // 3)
 
 
