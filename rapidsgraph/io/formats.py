@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import os
+import re
 from pathlib import Path, PurePath
 from typing import IO, Any, Literal, get_args
 
@@ -38,7 +39,9 @@ SIGNATURES = {  # the first bytes of a file
     b"BZh": "bz2",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\0": "xz",
+    b"PK\3\4": "zip",
 }
+NON_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f\xc0\xc1\xf5-\xff]")  # bytes that UTF-8 text lacks
 # The folder of a layered edge list has these files, with STORE_FORMAT in their first bytes.
 STORE_FORMAT = "rapidsgraph.LayeredEdgeList"
 START_BYTES = 2**16
@@ -94,16 +97,47 @@ def check_compression(
     """Raise GraphError if a format with its own compression is compressed once more."""
     if compression and file_format not in TEXT_FORMATS:
         raise GraphError(
-            f"{name}: {file_format} has its own compression and cannot be in {compression}",
+            f"{name}: {file_format} has its own compression and cannot be in {compression}; "
+            "decompress the file first",
             path=name,
             value=compression,
+            hint="decompress the file first",
         )
 
 
+def detect_compression(
+    name: str | os.PathLike[str], file_format: Format, start: bytes
+) -> str | None:
+    """Return the compression that the first bytes of a file show, or None.
+
+    Raises
+    ------
+    GraphError
+        The first bytes are those of another format, or of a compression that cannot be read.
+    """
+    signature = signature_of(start)
+    if signature == "zip":
+        problem, hint = "it is a zip archive", "extract its files, or compress them by gzip"
+    elif signature in ("parquet", "arrow") and signature != file_format:
+        problem = f"it is {signature}, not {file_format}"
+        hint = f"give it the ending .{signature}, or name this format"
+    elif file_format in ("parquet", "arrow") and not signature and not NON_TEXT.search(start):
+        problem = f"it is text, not {file_format}"
+        hint = "give it the ending of its format, such as .csv, or name the format"
+    else:
+        compression = signature if signature in COMPRESSIONS.values() else None
+        check_compression(name, file_format, compression)
+        return compression
+    raise GraphError(f"{name}: {problem}; {hint}", path=name, value=signature, hint=hint)
+
+
 def signature_of(start: bytes) -> str | None:
-    """Return the format or the compression that the first bytes of a file show, or None."""
+    """Return the format or the compression that the first bytes of a file show, or None.
+
+    Text may begin with the letters of a binary format: ``PAR1`` is also the name of a gene.
+    """
     for signature, name in SIGNATURES.items():
-        if start.startswith(signature):
+        if start.startswith(signature) and (name == "mtx" or NON_TEXT.search(start)):
             return name
     return None
 

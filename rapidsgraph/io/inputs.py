@@ -31,6 +31,7 @@ from .formats import (
     Format,
     check_compression,
     check_format,
+    detect_compression,
     format_of,
     is_store_start,
     signature_of,
@@ -281,8 +282,11 @@ def _same_format(
     for path, file_name in paths:
         if not os.stat(path).st_size:
             raise GraphError(f"{file_name}: the file is empty", path=file_name)
-        compression = split_endings(file_name)[1]
-        check_compression(file_name, formats[0], compression)
+        ending = split_endings(file_name)[1]
+        check_compression(file_name, formats[0], ending)
+        with read_errors(file_name):
+            start = _read_start(path)
+        compression = detect_compression(file_name, formats[0], start) or ending
         files.append(InputFile(path, file_name, compression))
     return InputFiles(name, formats[0], files, local_path)
 
@@ -351,15 +355,12 @@ def _copy_stream(source: Any, folder: Path, name: Name, format: Format | None) -
                 file.write(block.encode() if isinstance(block, str) else block)
     except io.UnsupportedOperation as error:
         raise GraphError(f"{name}: the file is not open for reading", path=name) from error
-    with open(path, "rb") as file:
-        signature = signature_of(file.read(SIGNATURE_BYTES))
+    start = _read_start(path)
     if not os.stat(path).st_size:
         raise GraphError(f"{name}: it is empty, or was read to its end before", path=name)
-    is_format = signature in get_args(Format)
-    compression = None if is_format else signature
     if format is None:
         format = FORMATS.get(split_endings(name)[0])
-    if format is None and is_format:
+    if format is None and (signature := signature_of(start)) in get_args(Format):
         format = signature  # type: ignore[assignment]
     if format is None:
         raise GraphError(
@@ -368,8 +369,13 @@ def _copy_stream(source: Any, folder: Path, name: Name, format: Format | None) -
             path=name,
             hint=FORMAT_HINT,
         )
-    check_compression(name, format, compression)
+    compression = detect_compression(name, format, start)
     return InputFiles(name, format, [InputFile(path, name, compression)])
+
+
+def _read_start(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(SIGNATURE_BYTES)
 
 
 @contextlib.contextmanager

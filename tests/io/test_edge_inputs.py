@@ -33,6 +33,7 @@ from rapidsgraph.io import (
     write_frame,
     writers,
 )
+from rapidsgraph.io.formats import FORMATS as ENDINGS
 from rapidsgraph.io.remote import display_url
 from rapidsgraph.io.text_stream import JoinedFiles
 
@@ -96,6 +97,23 @@ def test_compressed_by_others(tmp_path):
     for ending, content in contents.items():
         (tmp_path / f"a.csv{ending}").write_bytes(content)
         assert columns(read(tmp_path / f"a.csv{ending}")) == {"source": [1], "destination": [2]}
+
+
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".zst", ".xz"])
+@pytest.mark.parametrize("ending", TEXT)
+def test_compression_is_detected_without_its_suffix(tmp_path, ending, compression):
+    path = tmp_path / f"edges{ending}{compression}"
+    write_frame(pd.DataFrame(EDGES), path)
+    path = path.rename(tmp_path / f"edges{ending}")
+    assert columns(read(path)) == EDGES
+    path = path.rename(tmp_path / "edges.part")
+    assert columns(read(path, format=ENDINGS[ending])) == EDGES
+
+
+@pytest.mark.parametrize("gene", ["PAR1", "ARROW1", "BZh9"])
+def test_text_may_begin_with_the_letters_of_a_binary_format(tmp_path, gene):
+    (tmp_path / "genes.txt").write_text(f"{gene} F2R 0.5\n")
+    assert columns(read(tmp_path / "genes.txt"))["source"] == [gene]
 
 
 @pytest.mark.parametrize("compression", ["gz", "bz2", "zst", "xz"])
@@ -361,8 +379,11 @@ def test_a_fifo_is_read_like_an_open_file(tmp_path):
         (io.BytesIO(b"x"), {"format": "xls"}, "format is 'xls'; it must be one of csv, tsv"),
         (io.BytesIO(b"1,2\n3,\n"), {"format": "csv"}, "<BytesIO>, line 2: there is no value"),
         (io.BytesIO(b"\x1f\x8bxx"), {"format": "csv"}, "<BytesIO>: .*truncated"),
-        (io.BytesIO(b"PAR1"), {}, "<BytesIO>: truncated, damaged"),
-        (io.BytesIO(b"BZhx"), {"format": "parquet"}, "parquet has its own compression"),
+        (io.BytesIO(b"PAR1\x15"), {}, "<BytesIO>: truncated, damaged"),
+        (io.BytesIO(b"BZh\0"), {"format": "parquet"}, "parquet has its own compression"),
+        (io.BytesIO(b"1,2\n"), {"format": "parquet"}, "<BytesIO>: it is text, not parquet"),
+        (io.BytesIO(b"PAR1\x15"), {"format": "csv"}, "<BytesIO>: it is parquet, not csv"),
+        (io.BytesIO(b"PK\3\4"), {"format": "csv"}, "<BytesIO>: it is a zip archive"),
         (7, {}, "path is 7; it must be a pathlib.Path, or a text"),
     ],
 )
@@ -739,7 +760,7 @@ def test_the_limit_of_file_sizes_while_a_copy_is_written(monkeypatch):
         rg.read_edges(Limited(b"1,2"), format="csv")
 
 
-@pytest.mark.parametrize("content", [b"1,2\n", b"PAR1" + b"x" * 100])
+@pytest.mark.parametrize("content", [b"\0\1\2\n", b"PAR1\x15" + b"x" * 100])
 def test_damaged_parquet_from_open_files(content):
     with pytest.raises(GraphError, match="^<BytesIO>: truncated") as caught:
         rg.read_edges(io.BytesIO(content), format="parquet")
