@@ -15,6 +15,7 @@ import typer
 
 from ..atomic import is_no_space
 from ..device import Device
+from ..device.threads import check_num_threads
 from ..errors import ConvergenceError, GraphError, MissingColumnError, format_value
 from ..frames import Frame
 from ..io.formats import FORMAT_HINT
@@ -86,6 +87,8 @@ def command(
         @functools.wraps(function)
         def run(**arguments: Any) -> None:
             try:
+                if name != "doctor":  # which reports it
+                    check_num_threads()
                 function(**arguments)
                 sys.stdout.flush()  # here, where a closed pipe can still be handled
             except GraphError as error:

@@ -7,10 +7,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import GraphError
 
 MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
+THREADING_LAYERS = {"omp", "tbb", "workqueue"}  # of Numba
 
 # Numba's workqueue layer aborts the process if two threads enter parallel kernels at once.
 _parallel_kernel_lock = threading.Lock()
@@ -37,7 +39,8 @@ class parallel_region:  # noqa: N801  a context manager, which contextlib would 
     Raises
     ------
     GraphError
-        If the process is a fork of one that has run parallel kernels on GNU OpenMP.
+        If the process is a fork of one that has run parallel kernels on GNU OpenMP, or Numba
+        cannot load the threading layer of its settings.
     """
 
     __slots__ = "_lock", "_num_threads", "_size"
@@ -47,6 +50,8 @@ class parallel_region:  # noqa: N801  a context manager, which contextlib would 
 
     def __enter__(self) -> None:
         global _has_run_parallel  # noqa: PLW0603
+        if not _has_run_parallel:
+            _thread_functions()
         if _is_forked_after_parallel:
             _check_threading_layer()
         _has_run_parallel = True
@@ -71,16 +76,68 @@ class parallel_region:  # noqa: N801  a context manager, which contextlib would 
             self._lock.release()
 
 
+def check_num_threads() -> None:
+    """Raise GraphError if NUMBA_NUM_THREADS is no number of threads.
+
+    Numba cannot be imported if it is less than 1, and ignores it if it is not an integer.
+    """
+    value = os.environ.get("NUMBA_NUM_THREADS")
+    if value is None:
+        return
+    try:
+        is_valid = int(value) > 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise GraphError(
+            f"{{parameter}} is {value!r}; {{hint}}",
+            parameter="NUMBA_NUM_THREADS",
+            value=value,
+            hint="set it to the number of threads, 1 or more, or unset it",
+        )
+
+
+def num_threads() -> int:
+    """Return the number of threads of Numba's parallel loops.
+
+    Raises
+    ------
+    GraphError
+        If Numba cannot load the threading layer of its settings.
+    """
+    return _thread_functions()[0]()
+
+
 @functools.cache
 def _thread_functions() -> tuple[Callable[[], int], Callable[[int], None]]:
     """Return the functions that get and set the number of threads of Numba's parallel loops.
 
     Those of its threading layer take a quarter of the time of its public ones, which check.
+
+    Raises
+    ------
+    GraphError
+        If Numba cannot load the threading layer of its settings.
     """
     import numba
     from numba.np.ufunc import parallel
 
-    numba.get_num_threads()  # loads the threading layer
+    try:
+        numba.get_num_threads()  # loads the threading layer
+    except ValueError as error:
+        settings: Any = numba.config
+        name, value = "NUMBA_THREADING_LAYER", settings.THREADING_LAYER
+        hint = "set it to workqueue, or unset it"
+        if {*settings.THREADING_LAYER_PRIORITY} != THREADING_LAYERS:  # checked first
+            name, value = f"{name}_PRIORITY", " ".join(settings.THREADING_LAYER_PRIORITY)
+            hint = "unset it"
+        raise GraphError(
+            f"{{parameter}} is {value!r}, and Numba cannot start its threads "
+            f"({' '.join(str(error).split())}); {{hint}}",
+            parameter=name,
+            value=value,
+            hint=hint,
+        ) from error
     return (
         getattr(parallel, "_get_num_threads", numba.get_num_threads),
         getattr(parallel, "_set_num_threads", numba.set_num_threads),

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__, device, generate
-from ..kernels import cache_folders, jit
+from .. import __version__, device, generate, kernels
+from ..errors import GraphError
 from .advice import EXTRAS, GIB, Report, advise
 
 __all__ = ["collect", "format_report"]
@@ -170,11 +170,13 @@ def _container() -> str | None:
 
 def _numba() -> Report:
     """Run a parallel kernel, since Numba selects its threading layer only then."""
-    report: Report = dict.fromkeys(("threads", "threading_layer", "cache", "problem"))
+    report: Report = dict.fromkeys(("threads", "threading_layer", "cache", "problem", "setting"))
     report |= {"entries": 0, "entry_bytes": 0, "damaged": [], "unsafe": {}, "is_temporary": False}
     try:
+        device.threads.check_num_threads()
         import numba
 
+        cache_folders, jit = kernels.cache_folders, kernels.jit
         with warnings.catch_warnings():  # the advice has the same content
             warnings.simplefilter("ignore", cache_folders.KernelCacheWarning)
             unsafe_folders = cache_folders.unsafe_folders().items()
@@ -187,8 +189,10 @@ def _numba() -> Report:
         report["is_temporary"] = folder is not None and folder == cache_folders.temporary_folder()
         report["entries"] = len(paths)
         report["entry_bytes"] = sum(path.stat().st_size for path in paths)
-        report["threads"] = numba.get_num_threads()
+        report["threads"] = device.threads.num_threads()
         report["threading_layer"] = numba.threading_layer()
+    except GraphError as error:
+        report["problem"], report["setting"] = str(error), error.parameter
     except Exception as error:  # a broken installation may raise anything
         report["problem"] = str(error)
     return report
@@ -196,7 +200,9 @@ def _numba() -> Report:
 
 def _library(name: str) -> Report:
     try:
-        return {"version": str(importlib.import_module(name).__version__), "problem": None}
+        with warnings.catch_warnings():  # of settings, which are reported
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return {"version": str(importlib.import_module(name).__version__), "problem": None}
     except ModuleNotFoundError as error:
         return {"version": None, "problem": "not installed" if error.name == name else str(error)}
     except Exception as error:  # a broken library may raise anything

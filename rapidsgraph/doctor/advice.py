@@ -53,7 +53,9 @@ def advise(report: Report) -> Iterator[str]:
 
 
 def _numba(numba: Report) -> Iterator[str]:
-    if numba["problem"]:
+    if numba["setting"]:
+        yield numba["problem"]
+    elif numba["problem"]:
         yield f"Numba does not work ({numba['problem']}): pip install --force-reinstall numba"
     elif numba["cache"] is None:
         yield (

@@ -1,5 +1,6 @@
 """The command as a process: in a pipe, on a terminal, interrupted."""
 
+import json
 import os
 import pty
 import re
@@ -21,10 +22,11 @@ PROGRAM = "from rapidsgraph.__main__ import main; main()"
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", "a", "b"]})
 
 
-def start(*arguments, program=PROGRAM, **options):
+def start(*arguments, program=PROGRAM, settings=None, **options):
     """Run it as a process of its own, in a pipe."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "60", "TERM": "xterm"}
     environment["CUDA_VISIBLE_DEVICES"] = ""  # the same everywhere
+    environment |= settings or {}
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
     arguments = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.Popen(arguments, env=environment, **options)
@@ -43,6 +45,32 @@ def test_as_a_module():
     command = [sys.executable, "-m", "rapidsgraph", "--version"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"rapidsgraph {rg.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("NUMBA_NUM_THREADS", "0", "set it to the number of threads, 1 or more, or unset it"),
+        ("NUMBA_NUM_THREADS", "all", "set it to the number of threads, 1 or more, or unset it"),
+        ("NUMBA_THREADING_LAYER", "fast", "set it to workqueue, or unset it"),
+        ("NUMBA_THREADING_LAYER_PRIORITY", "fast", "unset it"),
+    ],
+)
+def test_settings_of_numba_that_cannot_work(edges, name, value, message):
+    with start("pagerank", edges, "--device", "cpu", settings={name: value}) as process:
+        out, err = process.communicate()
+    assert (process.returncode, out) == (1, "")
+    assert err.startswith(f"error: {name} is {value!r}")
+    assert err.endswith(f"; {message}\n")
+    assert err.count("\n") == 1
+    with start("doctor", "--json", settings={name: value}) as process:
+        out, err = process.communicate()
+    assert (process.returncode, err) == (0, "")
+    report = json.loads(out)
+    assert report["numba"]["setting"] == name
+    assert report["advice"][0] == report["numba"]["problem"]
+    assert report["advice"][0].startswith(f"{name} is {value!r}")
+    assert not report["works"]["cpu"]
 
 
 def test_a_pipe_gets_whole_lines(tmp_path):

@@ -13,6 +13,7 @@ GIB = 1 << 30
 NO_CUPY = "CuPy cannot be imported (No module named 'cupy')"
 NUMBA = {
     "problem": None,
+    "setting": None,
     "cache": "/somewhere",
     "is_temporary": False,
     "entries": 0,
@@ -241,6 +242,8 @@ def test_versions_that_violate_the_requirements():
 def test_numba_that_does_not_work():
     sentence = advice_for(gpu_problem=None, numba=NUMBA | {"problem": "no LLVM", "cache": None})
     assert sentence == "Numba does not work (no LLVM): pip install --force-reinstall numba"
+    problem = {"problem": "NUMBA_NUM_THREADS is '0'; unset it", "setting": "NUMBA_NUM_THREADS"}
+    assert advice_for(gpu_problem=None, numba=NUMBA | problem) == problem["problem"]
 
 
 def test_damaged_and_unsafe_kernel_caches():

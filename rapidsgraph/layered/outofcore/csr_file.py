@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import kernels
+from ... import device, kernels
 from ...graph.csr import offsets_from_sizes
 from ...graph.multi_edges import MULTI_EDGES, MultiEdges
 from ...kernels.constants import KEEP_ALL, MERGE_SUM, NO_KEY
@@ -116,8 +116,6 @@ class BucketSorter:
         self, offsets: np.ndarray, start: int, stop: int, total: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sorted keys of the buckets [start, stop), and their weights."""
-        import numba
-
         bucket_sizes = np.diff(offsets[:, start : stop + 1], axis=1).sum(axis=0)
         bucket_starts = offsets_from_sizes(bucket_sizes)
         keys = np.empty(total, np.uint64)
@@ -137,7 +135,7 @@ class BucketSorter:
             min_key = self._min_key + (start << self._shift)
             return radix_sort(keys, weights, min_key, (stop - start << self._shift) - 1)
         slices = [slice(*bounds) for bounds in itertools.pairwise(bucket_starts.tolist())]
-        with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+        with ThreadPoolExecutor(device.threads.num_threads()) as pool:
             list(pool.map(lambda s: keys[s].sort(), slices))
         return keys, weights
 
@@ -188,10 +186,8 @@ def _scatter(
     mask: int = 2**63 - 1,
 ) -> np.ndarray:
     """Group keys by the digit ``(key - min_key) >> shift & mask``; return the digits' offsets."""
-    import numba
-
     digit = np.uint64(min_key), np.uint64(shift), np.uint64(mask)
-    cursors = np.zeros((numba.get_num_threads(), num_digits), np.int64)
+    cursors = np.zeros((device.threads.num_threads(), num_digits), np.int64)
     offsets = np.empty(num_digits + 1, np.int64)
     run_kernel("count_digits", keys, *digit, cursors)
     kernels.counting.accumulate_counts(cursors, offsets)
