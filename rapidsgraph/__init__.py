@@ -16,7 +16,7 @@ _MODULES = {
     "Graph": "dispatch",
     "GraphError": "errors",
     "InsufficientMemoryError": "errors",
-    "LayeredEdgeList": "dispatch",
+    "LayeredEdgeList": "api.layered",
     "MissingColumnError": "errors",
     "ScanIndex": "algorithms.scan_index",
     "SchedulerLostError": "errors",
@@ -31,7 +31,7 @@ _MODULES = {
     "connected_components": "api.components",
     "core_number": "api.core_number",
     "datasets": None,  # a module itself
-    "estimate_memory": "dispatch",
+    "estimate_memory": "api.memory",
     "from_igraph": "api.conversion",
     "from_networkx": "api.conversion",
     "from_scipy": "api.conversion",
@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from .api.conversion import from_scipy as from_scipy
     from .api.core_number import core_number as core_number
     from .api.label_propagation import label_propagation as label_propagation
+    from .api.layered import LayeredEdgeList as LayeredEdgeList
+    from .api.memory import estimate_memory as estimate_memory
     from .api.neighbor_similarity import neighbor_similarity as neighbor_similarity
     from .api.pagerank import pagerank as pagerank
     from .api.scan import scan as scan
@@ -84,8 +86,6 @@ if TYPE_CHECKING:
     from .api.triangles import clustering_coefficient as clustering_coefficient
     from .api.triangles import triangle_count as triangle_count
     from .dispatch import Graph as Graph
-    from .dispatch import LayeredEdgeList as LayeredEdgeList
-    from .dispatch import estimate_memory as estimate_memory
     from .distributed.cluster import cluster as cluster
     from .errors import ClusterError as ClusterError
     from .errors import ConvergenceError as ConvergenceError

@@ -20,6 +20,7 @@ import pytest
 import rapidsgraph as rg
 from pipelines.benchmarks import records
 from rapidsgraph import device
+from rapidsgraph.dispatch import DISTRIBUTED_FUNCTIONS, IMPLEMENTATIONS
 from rapidsgraph.graph.local_graph import storage_of
 
 # OpenMP's threads, here and in processes that tests start, sleep while they wait for each other.
@@ -83,6 +84,13 @@ def no_scheduler_is_left():
         sys.modules["dask"].config.config.pop("scheduler", None)
 
 
+def implementation_modules():
+    """Return the modules that `rapidsgraph.dispatch` refers to."""
+    references = [*DISTRIBUTED_FUNCTIONS.values()]
+    references += [reference for row in IMPLEMENTATIONS.values() for reference in row.values()]
+    return sorted({f"rapidsgraph.{reference.partition(':')[0]}" for reference in references})
+
+
 @pytest.fixture(scope="module")
 def forked_workers(request):
     """Fork the workers of Dask clusters from a process that has imported what they need.
@@ -97,7 +105,7 @@ def forked_workers(request):
 
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         # Not Numba: a worker sets NUMBA_NUM_THREADS, which Numba reads when it is imported.
-        modules = ["distributed.nanny", "dask.dataframe", "rapidsgraph.dispatch"]
+        modules = ["distributed.nanny", "dask.dataframe", *implementation_modules()]
         get_mp_context().set_forkserver_preload(modules)  # replaces Dask's own list
         yield
 

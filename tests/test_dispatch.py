@@ -1,6 +1,8 @@
-"""The table of implementations: an algorithm and a graph type select a function."""
+"""The table of implementations: an algorithm and an engine select a function."""
 
 import inspect
+import subprocess
+import sys
 import typing
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import rapidsgraph as rg
 from rapidsgraph import frames
 from rapidsgraph.algorithms.parameters import Parameters
-from rapidsgraph.dispatch import IMPLEMENTATIONS, graph_type
+from rapidsgraph.dispatch import DISTRIBUTED_FUNCTIONS, ENGINES, IMPLEMENTATIONS, engine_of, load
 from rapidsgraph.distributed.graph import DistributedGraph
 from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage
 from rapidsgraph.graph.local_graph import LocalGraph
@@ -18,41 +20,61 @@ from rapidsgraph.relational.run_memory import FRAME_BYTES
 
 EDGES = {"source": [0, 1], "destination": [1, 2]}
 PACKAGES = {
-    LocalGraph: "rapidsgraph.algorithms",
-    LayeredStorage: "rapidsgraph.layered",
-    DistributedGraph: "rapidsgraph.distributed",
-    DistributedLayeredStorage: "rapidsgraph.distributed",
-    FrameGraph: "rapidsgraph.relational",
+    "local": "algorithms",
+    "layered": "layered",
+    "distributed": "distributed",
+    "distributed_layered": "distributed",
+    "frames": "relational",
+}
+STORAGES = {
+    "local": LocalGraph,
+    "layered": LayeredStorage,
+    "distributed": DistributedGraph,
+    "distributed_layered": DistributedLayeredStorage,
+    "frames": FrameGraph,
 }
 ARGUMENTS = {"shortest_path": (0, 1)}  # after the graph, where they are required
 # The class of the parameters of an algorithm is what its implementations are annotated with.
 PARAMETERS = {
-    name: typing.get_type_hints(inspect.unwrap(next(iter(row.values()))))["parameters"]
+    name: typing.get_type_hints(inspect.unwrap(load(row["local"])))["parameters"]
     for name, row in IMPLEMENTATIONS.items()
 }
-ROWS = [(name, kind) for name, row in IMPLEMENTATIONS.items() for kind in row]
-WITH_METHODS = [name for name, row in IMPLEMENTATIONS.items() if FrameGraph in row]
+ENTRIES = [(name, engine) for name, row in IMPLEMENTATIONS.items() for engine in row]
+WITH_METHODS = [name for name, row in IMPLEMENTATIONS.items() if "frames" in row]
 LAYERED_MISSING = [
-    (name, kind)
+    (name, engine)
     for name in IMPLEMENTATIONS
-    for kind in (LayeredStorage, DistributedLayeredStorage)
-    if (name, kind) not in ROWS
+    for engine in ("layered", "distributed_layered")
+    if (name, engine) not in ENTRIES
 ]
 
 
-@pytest.mark.parametrize(("name", "graph_type"), ROWS)
-def test_an_implementation_is_a_function_of_the_package_of_its_graph_type(name, graph_type):
-    implementation = inspect.unwrap(IMPLEMENTATIONS[name][graph_type])
+@pytest.mark.parametrize(("name", "engine"), ENTRIES)
+def test_an_implementation_is_a_function_of_the_package_of_its_engine(name, engine):
+    reference = IMPLEMENTATIONS[name][engine]
+    implementation = inspect.unwrap(load(reference))
     assert inspect.isfunction(implementation)
     assert implementation.__name__ == name
-    assert implementation.__module__.startswith(PACKAGES[graph_type])
+    assert f"{implementation.__module__}:{name}" == f"rapidsgraph.{reference}"
+    assert reference.startswith(f"{PACKAGES[engine]}.")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_storage_of_an_engine_names_it(engine):
+    assert STORAGES[engine].engine == engine
+    assert engine_of(object.__new__(STORAGES[engine])) == engine
+
+
+@pytest.mark.parametrize("name", DISTRIBUTED_FUNCTIONS)
+def test_the_functions_of_distributed_graphs_exist(name):
+    assert callable(load(DISTRIBUTED_FUNCTIONS[name]))
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_every_algorithm_is_public_and_runs_in_memory(name):
     assert name in rg.__all__, f"add {name!r} to _MODULES in rapidsgraph/__init__.py"
     assert getattr(rg, name).__module__.startswith("rapidsgraph.api.")
-    assert LocalGraph in IMPLEMENTATIONS[name]
+    assert "local" in IMPLEMENTATIONS[name]
 
 
 @pytest.mark.parametrize("name", WITH_METHODS)
@@ -60,10 +82,10 @@ def test_the_memory_of_every_frame_form_is_estimated(name):
     assert name in FRAME_BYTES, f"add {name!r} to FRAME_BYTES in relational/run_memory.py"
 
 
-@pytest.mark.parametrize(("name", "graph_type"), ROWS)
-def test_an_implementation_takes_a_graph_and_valid_parameters(name, graph_type):
+@pytest.mark.parametrize(("name", "engine"), ENTRIES)
+def test_an_implementation_takes_a_graph_and_valid_parameters(name, engine):
     """All engines of an algorithm take the same ones: the public function has the others."""
-    function = inspect.unwrap(IMPLEMENTATIONS[name][graph_type])
+    function = inspect.unwrap(load(IMPLEMENTATIONS[name][engine]))
     hints = typing.get_type_hints(function)
     assert len(inspect.signature(function).parameters) == 2
     assert issubclass(hints["parameters"], Parameters)
@@ -72,17 +94,17 @@ def test_an_implementation_takes_a_graph_and_valid_parameters(name, graph_type):
     assert hints["return"] == result
 
 
-@pytest.mark.parametrize(("name", "storage_type"), ROWS)
-def test_the_type_of_the_graph_selects_the_implementation(name, storage_type, monkeypatch):
-    graph = object.__new__(storage_type)
-    calls = observe(name, storage_type, monkeypatch)
+@pytest.mark.parametrize(("name", "engine"), ENTRIES)
+def test_the_type_of_the_graph_selects_the_implementation(name, engine, monkeypatch):
+    graph = object.__new__(STORAGES[engine])
+    calls = observe(name, engine, monkeypatch)
     assert getattr(rg, name)(graph, *ARGUMENTS.get(name, ())) == "result"
     [(argument, parameters)] = calls
     assert argument is graph
     assert type(parameters) is PARAMETERS[name]
 
 
-def observe(name, storage_type, monkeypatch):
+def observe(name, engine, monkeypatch):
     """Replace an implementation and return the list of its calls."""
     calls = []
 
@@ -90,29 +112,30 @@ def observe(name, storage_type, monkeypatch):
         calls.append((graph, parameters))
         return ("result", 1, 0.0) if name == "pagerank" else "result"
 
-    monkeypatch.setitem(IMPLEMENTATIONS[name], storage_type, implementation)
+    reference = IMPLEMENTATIONS[name][engine]
+    monkeypatch.setattr(f"rapidsgraph.{reference.replace(':', '.')}", implementation)
     return calls
 
 
 @pytest.mark.parametrize("name", WITH_METHODS)
 def test_method_frames_selects_the_relational_implementation(name, monkeypatch):
-    calls = observe(name, FrameGraph, monkeypatch)
+    calls = observe(name, "frames", monkeypatch)
     getattr(rg, name)(EDGES, *ARGUMENTS.get(name, ()), method="frames")
     assert [graph for graph, _ in calls] == [EDGES]
 
 
 @pytest.mark.parametrize(
-    ("name", "method", "storage_type", "kind"),
+    ("name", "method", "engine", "kind"),
     [
-        ("pagerank", "edge", DistributedGraph, "distributed graphs"),
-        ("scan", "gpuscan", DistributedGraph, "distributed graphs"),
-        ("pagerank", "warp", LayeredStorage, "layered edge lists"),
-        ("pagerank", "warp", DistributedLayeredStorage, "layered edge lists"),
+        ("pagerank", "edge", "distributed", "distributed graphs"),
+        ("scan", "gpuscan", "distributed", "distributed graphs"),
+        ("pagerank", "warp", "layered", "layered edge lists"),
+        ("pagerank", "warp", "distributed_layered", "layered edge lists"),
     ],
 )
-def test_some_methods_need_a_graph_in_one_memory(name, method, storage_type, kind):
+def test_some_methods_need_a_graph_in_one_memory(name, method, engine, kind):
     with pytest.raises(rg.GraphError, match=f"'{method}' is not supported for {kind}") as info:
-        getattr(rg, name)(object.__new__(storage_type), method=method)
+        getattr(rg, name)(object.__new__(STORAGES[engine]), method=method)
     assert (info.value.parameter, info.value.value) == ("method", method)
 
 
@@ -138,35 +161,35 @@ def test_unknown_methods_are_refused(name):
     assert info.value.parameter == "method"
 
 
-@pytest.mark.parametrize(("name", "storage_type"), LAYERED_MISSING)
-def test_a_missing_implementation_is_an_error_that_names_those_that_exist(name, storage_type):
+@pytest.mark.parametrize(("name", "engine"), LAYERED_MISSING)
+def test_a_missing_implementation_is_an_error_that_names_those_that_exist(name, engine):
     with pytest.raises(rg.GraphError, match=f"^{name} does not support layered edge lists") as info:
-        getattr(rg, name)(object.__new__(storage_type))
+        getattr(rg, name)(object.__new__(STORAGES[engine]))
     assert info.value.parameter == "graph"
-    supported = [other for other, row in IMPLEMENTATIONS.items() if storage_type in row]
+    supported = [other for other, row in IMPLEMENTATIONS.items() if engine in row]
     assert f"only {', '.join(supported)} do" in str(info.value)
 
 
 def test_an_algorithm_without_a_distributed_form_says_how_to_collect(monkeypatch):
-    monkeypatch.delitem(IMPLEMENTATIONS["scan"], DistributedGraph)
+    monkeypatch.delitem(IMPLEMENTATIONS["scan"], "distributed")
     graph = object.__new__(DistributedGraph)
     with pytest.raises(rg.GraphError, match=r"use method='frames', or call \.compute\(\) first"):
         rg.scan(graph)
-    monkeypatch.delitem(IMPLEMENTATIONS["scan"], FrameGraph)
+    monkeypatch.delitem(IMPLEMENTATIONS["scan"], "frames")
     with pytest.raises(rg.GraphError, match=r"Dask cluster; call \.compute\(\) first"):
         rg.scan(graph)
 
 
 def test_method_frames_needs_no_distributed_form(monkeypatch):
-    monkeypatch.delitem(IMPLEMENTATIONS["scan"], DistributedGraph)
+    monkeypatch.delitem(IMPLEMENTATIONS["scan"], "distributed")
     graph = object.__new__(DistributedGraph)
-    calls = observe("scan", FrameGraph, monkeypatch)
+    calls = observe("scan", "frames", monkeypatch)
     assert rg.scan(graph, method="frames") == "result"
     assert [argument for argument, _ in calls] == [graph]
 
 
 def test_an_algorithm_without_a_frame_form(monkeypatch):
-    monkeypatch.delitem(IMPLEMENTATIONS["scan"], FrameGraph)
+    monkeypatch.delitem(IMPLEMENTATIONS["scan"], "frames")
     with pytest.raises(rg.GraphError, match="scan has no frame form; use method 'auto'") as info:
         rg.scan(EDGES, method="frames")
     assert (info.value.parameter, info.value.value) == ("method", "frames")
@@ -176,10 +199,10 @@ def test_graphs_and_frames_have_a_column_of_the_table():
     dask = pytest.importorskip("dask.dataframe")
     pandas = pytest.importorskip("pandas")
     graph = rg.Graph(EDGES)
-    assert graph_type(graph._storage) is LocalGraph
-    assert graph_type(EDGES) is LocalGraph
-    assert graph_type(rg.LayeredEdgeList.build(graph, 0)._storage) is LayeredStorage
-    assert graph_type(dask.from_pandas(pandas.DataFrame(EDGES), npartitions=1)) is DistributedGraph
+    assert engine_of(graph) == engine_of(graph._storage) == "local"
+    assert engine_of(EDGES) == engine_of(pandas.DataFrame({**EDGES, "engine": 1})) == "local"
+    assert engine_of(rg.LayeredEdgeList.build(graph, 0)) == "layered"
+    assert engine_of(dask.from_pandas(pandas.DataFrame(EDGES), npartitions=1)) == "distributed"
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -188,3 +211,37 @@ def test_anything_else_is_not_a_graph(name, graph):
     arguments = (0,) if name in ("bfs", "sssp") else ARGUMENTS.get(name, ())
     with pytest.raises(rg.GraphError):
         getattr(rg, name)(graph, *arguments)
+
+
+IMPORTS = """
+import sys, numba, pandas
+before = {*sys.modules}
+import rapidsgraph as rg
+edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
+CALL
+print(*sorted(name for name in sys.modules if name not in before))
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "modules"),
+    [
+        ("rg.Graph(edges).edges", set()),
+        ("rg.bfs(edges, 0)", {"traversal"}),
+        ("rg.pagerank(rg.Graph(edges))", {"pagerank"}),
+    ],
+)
+def test_a_call_imports_its_own_engine_only(call, modules):
+    program = IMPORTS.replace("CALL", call)
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    imported = run.stdout.split()
+    top_level = {name.partition(".")[0] for name in imported}
+    assert not top_level & {"asyncio", "dask", "distributed"}
+    parts = [name.split(".") for name in imported if name.startswith("rapidsgraph.")]
+    assert not {package for _, package, *_ in parts} & {
+        "distributed", "io", "layered", "memory", "relational",
+    }  # fmt: skip
+    references = {row["local"].partition(":")[0] for row in IMPLEMENTATIONS.values()}
+    implementations = {".".join(names[1:]) for names in parts} & references
+    assert implementations == {f"algorithms.{module}" for module in modules}

@@ -77,8 +77,7 @@ class DistributedGraph(DistributedStorage):
     schema : EdgeSchema
     """
 
-    weight_candidates: Sequence[str] = ()  # columns of the edge frame that may be weights
-    build_call = LocalGraph.build_call
+    engine = "distributed"
     bounds: list[int]
     num_vertices: int
     num_edges: int

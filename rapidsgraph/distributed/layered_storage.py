@@ -53,6 +53,7 @@ class DistributedLayeredStorage(DistributedStorage):
         partitions and bytes of all ranks.
     """
 
+    engine = "distributed_layered"
     has_own_client = True
     last_run: StreamStats | None = None
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from ..errors import ClusterError
 from ..frames import Frame, divide_rows, library_name
+from ..graph.local_graph import Storage
 from ..progress import Report
 from .communicator import Communicator, RankLostError
 from .executor import Executor, get_active_client, releasing_on_error
@@ -24,7 +25,7 @@ MAX_BUILDS = 3  # of lost partitions in one call
 R = TypeVar("R")
 
 
-class DistributedStorage(ABC):
+class DistributedStorage(Storage, ABC):
     """The state of a graph or layered edge list on the workers of a Dask cluster.
 
     Attributes

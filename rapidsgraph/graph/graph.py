@@ -1,12 +1,12 @@
 """Graph: the public type of graphs, whatever memory holds them.
 
-A `Graph` delegates to a storage: `LocalGraph` for edges in one process, or the distributed graph
-that `rapidsgraph.dispatch` registers for Dask frames.
+A `Graph` delegates to a storage: `LocalGraph` for edges in one process, or a distributed graph for
+Dask frames, whose functions `rapidsgraph.dispatch` registers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from .. import frames
@@ -28,33 +28,28 @@ _LOCAL_METHODS: dict[str, Callable[..., Any]] = {
     "subgraph": derived_graph.subgraph,
     "to_undirected": derived_graph.to_undirected,
 }
-# Set by `dispatch`, which is above: the builder of graphs from Dask frames, and their methods.
-_build_distributed: Callable[..., Any] | None = None
-_distributed_methods: dict[str, Callable[..., Any]] = {}
+# Set by `dispatch`, which is above: it imports a function by its name.
+_load_distributed: Callable[[str], Callable[..., Any]] | None = None
 
 
-def register_distributed_graph(
-    build: Callable[..., Any], methods: Mapping[str, Callable[..., Any]]
-) -> None:
-    """Register the graphs of Dask frames.
+def register_distributed(load: Callable[[str], Callable[..., Any]]) -> None:
+    """Register what imports the functions for Dask.
 
     Parameters
     ----------
-    build : callable
-        Builds one, given the arguments of `Graph`.
-    methods : mapping of str to callable
-        What the methods and properties of `Graph` in `_LOCAL_METHODS` do with one.
-
-    Raises
-    ------
-    ValueError
-        If a method is missing or unknown.
+    load : callable
+        Returns the function of a name: a key of `_LOCAL_METHODS`, whose function takes a
+        distributed graph instead, or "build_graph", "build_layered" or "open_layered".
     """
-    global _build_distributed  # noqa: PLW0603 - set once, on import
-    if difference := methods.keys() ^ _LOCAL_METHODS.keys():
-        raise ValueError(f"methods of Graph that are missing or unknown: {sorted(difference)}")
-    _build_distributed = build
-    _distributed_methods.update(methods)
+    global _load_distributed  # noqa: PLW0603 - set once, on import
+    _load_distributed = load
+
+
+def distributed_function(name: str) -> Callable[..., Any]:
+    """Import a function for Dask; see `register_distributed`."""
+    if _load_distributed is None:
+        raise GraphError("import rapidsgraph.dispatch before using graphs on a Dask cluster")
+    return _load_distributed(name)
 
 
 class Graph(StoredGraph):
@@ -137,14 +132,7 @@ class Graph(StoredGraph):
                 parameter="edges",
                 value=edges,
             )
-        build: Callable[..., Any] | None = build_graph
-        if frames.is_dask(edges):
-            build = _build_distributed
-        if build is None:
-            raise GraphError(
-                "{parameter} is a Dask frame; import rapidsgraph before building its graph",
-                parameter="edges",
-            )
+        build = distributed_function("build_graph") if frames.is_dask(edges) else build_graph
         self._storage = build(
             edges,
             source,
@@ -458,8 +446,8 @@ class Graph(StoredGraph):
     def _call(self, name: str, *arguments: Any) -> Any:
         """Call the function that a method or property runs for this storage."""
         is_local = isinstance(self._storage, LocalGraph)
-        methods = _LOCAL_METHODS if is_local else _distributed_methods
-        return methods[name](self._storage, *arguments)
+        function = _LOCAL_METHODS[name] if is_local else distributed_function(name)
+        return function(self._storage, *arguments)
 
     def __len__(self) -> int:
         return self.num_vertices

@@ -19,6 +19,8 @@ from .vertex_names import Labeling
 # A `Graph`, an edge frame (see `frames.Frame`), or a `LayeredEdgeList` where a function says so.
 GraphLike: TypeAlias = Any
 SelfLoops = Literal["keep", "drop"]
+# What runs an algorithm: a column of `dispatch.IMPLEMENTATIONS`.
+Engine = Literal["local", "layered", "distributed", "distributed_layered", "frames"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,25 @@ class BuildReport:
         return format_html("BuildReport", asdict(self))
 
 
-class LocalGraph:
+class Storage:
+    """Base of what `Graph` and `LayeredEdgeList` delegate to, and of `FrameGraph`.
+
+    Attributes
+    ----------
+    engine : Engine
+        What runs algorithms on it.
+    weight_candidates : sequence of str
+        Columns of the edge frame that may be weights, if the graph has none.
+    build_call : str
+        The call that built the graph, for messages about these columns.
+    """
+
+    engine: ClassVar[Engine]
+    weight_candidates: Sequence[str] = ()
+    build_call = "rg.Graph(edges"
+
+
+class LocalGraph(Storage):
     """A graph in the memory of one process: the storage of `Graph` on one CPU or GPU.
 
     Neighbors are sorted, so results do not depend on the order of rows. The adjacency of the other
@@ -79,8 +99,7 @@ class LocalGraph:
         An undirected edge counts once.
     """
 
-    weight_candidates: Sequence[str] = ()  # columns of the edge frame that may be weights
-    build_call = "rg.Graph(edges"  # for messages about them
+    engine = "local"
 
     def __init__(
         self,

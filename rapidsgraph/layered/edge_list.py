@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..device import Device, choose
 from ..errors import GraphError, format_value, warn
 from ..frames import Frame, Vertices
 from ..graph.build import as_local_graph
-from ..graph.graph import Graph
+from ..graph.graph import Graph, distributed_function
 from ..graph.local_graph import GraphLike, LocalGraph, SelfLoops, StoredGraph, storage_of
 from ..graph.multi_edges import DEFAULT_MULTI_EDGES, MultiEdges
 from ..io.formats import Format
@@ -34,16 +34,6 @@ from .store import open_store
 from .store_writer import save_store
 
 logger = logging.getLogger(__name__)
-
-# Set by `dispatch`, which is above.
-_open_distributed: Callable[..., Any] | None = None
-_build_distributed: Callable[..., Any] | None = None
-
-
-def register_distributed_layered(open_list: Callable[..., Any], build: Callable[..., Any]) -> None:
-    """Register what opens and what builds a layered edge list on the workers of a Dask client."""
-    global _open_distributed, _build_distributed
-    _open_distributed, _build_distributed = open_list, build
 
 
 class LayeredEdgeList(StoredGraph):
@@ -190,7 +180,7 @@ class LayeredEdgeList(StoredGraph):
         options |= {"format": format, "storage_options": storage_options}
         if _is_partitioned(graph):
             check_no_file_options(**options, memory_limit=memory_limit)
-            build = _check_registered(_build_distributed, "graph")
+            build = distributed_function("build_layered")
             storage = build(
                 storage_of(graph), root, store, minimum_edges=minimum_edges,
                 partition_bytes=partition_bytes, device=device, progress=progress,
@@ -241,7 +231,7 @@ class LayeredEdgeList(StoredGraph):
         partition when a run first uses it. The files must not change while the list is in use.
         """
         if client is not None:
-            open_list = _check_registered(_open_distributed, "client")
+            open_list = distributed_function("open_layered")
             return cls._from_storage(open_list(path, client, device))
         return cls._from_storage(LayeredStorage.from_store(open_store(path), device))
 
@@ -450,15 +440,6 @@ def _check_reach(storage: Any) -> Any:
             UserWarning,
         )
     return storage
-
-
-def _check_registered(function: Callable[..., Any] | None, parameter: str) -> Callable[..., Any]:
-    if function is None:
-        raise GraphError(
-            "import rapidsgraph before using layered edge lists on a Dask cluster",
-            parameter=parameter,
-        )
-    return function
 
 
 def _check_minimum_edges(minimum_edges: Any) -> int | None:

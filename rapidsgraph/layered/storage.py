@@ -21,6 +21,7 @@ from .. import device
 from ..algorithms.traversal import initial_delta as estimate_delta
 from ..device import Array, ArrayModule, Device, import_cupy
 from ..errors import GraphError
+from ..graph.local_graph import Storage
 from ..graph.vertex_names import Labeling, VertexNames
 from ..summary import format_html
 from .packing import COLUMN, checksum, describe_invalid, section_layouts, verify_partitions
@@ -52,7 +53,7 @@ class StreamStats(NamedTuple):
         return format_html("StreamStats", self._asdict())
 
 
-class LayeredStorage:
+class LayeredStorage(Storage):
     """The state of a `LayeredEdgeList` on one CPU or GPU.
 
     Attributes
@@ -79,6 +80,7 @@ class LayeredStorage:
         Whether the section was verified.
     """
 
+    engine = "layered"
     is_mapped = False  # whether `words` is a memory-mapped file
     is_cache = False  # whether the store is rebuilt by the next call once it was discarded
     first_partition = 0  # number of the first partition, which is not 0 for a slice

@@ -28,7 +28,7 @@ from ..graph.edge_columns import (
     read_columns,
     read_partition_columns,
 )
-from ..graph.local_graph import LocalGraph, storage_of
+from ..graph.local_graph import LocalGraph, Storage, storage_of
 from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..graph.vertex_naming import common_name_type
@@ -44,7 +44,7 @@ MAX_PARTITION_ROWS = 2**40
 
 
 @dataclass
-class FrameGraph:
+class FrameGraph(Storage):
     """A graph as frames.
 
     Attributes
@@ -63,6 +63,7 @@ class FrameGraph:
     directed : bool
     """
 
+    engine = "frames"
     arcs: Table
     vertices: Table
     schema: EdgeSchema

@@ -1,5 +1,7 @@
 """Degrees, subgraphs, neighborhoods and directions of a Graph, against NetworkX."""
 
+from inspect import signature
+
 import networkx
 import numpy as np
 import pandas
@@ -9,8 +11,8 @@ from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.distributed import derived_graph
-from rapidsgraph.graph.graph import _distributed_methods, register_distributed_graph
+from rapidsgraph.dispatch import DISTRIBUTED_FUNCTIONS, load
+from rapidsgraph.graph.graph import _LOCAL_METHODS
 from rapidsgraph.graph.local_graph import storage_of
 
 by_direction = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
@@ -227,10 +229,11 @@ def test_the_length_of_a_graph_is_its_number_of_vertices():
 
 
 def test_distributed_graphs_have_the_methods_of_local_ones():
-    methods = dict(_distributed_methods)
-    with pytest.raises(ValueError, match=r"missing or unknown: \['compute'\]"):
-        register_distributed_graph(pandas.DataFrame, {**methods, "compute": len})
-    del methods["reverse"]
-    with pytest.raises(ValueError, match=r"missing or unknown: \['reverse'\]"):
-        register_distributed_graph(pandas.DataFrame, methods)
-    assert _distributed_methods["reverse"] is derived_graph.reverse
+    """Each takes the same arguments."""
+    assert DISTRIBUTED_FUNCTIONS.keys() - _LOCAL_METHODS.keys() == {
+        "build_graph", "build_layered", "open_layered",
+    }  # fmt: skip
+    for name, local in _LOCAL_METHODS.items():
+        distributed = load(DISTRIBUTED_FUNCTIONS[name])
+        assert distributed.__name__ == name
+        assert [*signature(distributed).parameters] == [*signature(local).parameters]
