@@ -33,6 +33,7 @@ from .options import (
     VerticesOption,
     WeightOption,
     output_option,
+    verify_option,
     vertex_columns,
 )
 from .sources import FromFileOption, FromOption, parse_sources, source_names
@@ -48,7 +49,7 @@ ToOption = Annotated[
     app,
     examples=[
         "shortest-path debian.parquet --from git --to gpgv",
-        "shortest-path grid.parquet --from 0 --to 9999 --output path.csv",
+        "shortest-path grid.parquet --from 0 --to 9999 --output path.csv --verify",
         "shortest-path grid.parquet --from 0 --to 99 --to 9999 --unweighted",
     ],
 )
@@ -71,6 +72,7 @@ def shortest_path(
     memory_limit: MemoryLimitOption = None,
     output: Annotated[str | None, output_option("the vertices of the paths")] = None,
     output_format: OutputFormatOption = None,
+    verify: Annotated[bool, verify_option("paths")] = False,
     progress: ProgressOption = None,
 ) -> None:
     """Find the vertices of a shortest path from a source to each target, with their distances.
@@ -78,14 +80,15 @@ def shortest_path(
     One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
     """
     fixed = [name for name in INPUT_OPTIONS if name != "unweighted"]
-    by_layers = uses_layers(context, edges, layers, memory_limit, False, fixed)
+    by_layers = uses_layers(context, edges, layers, memory_limit, verify, fixed)
     run = CommandRun(
         "paths",
         {"EDGES": edges, "--from-file": roots_file, "--vertices": vertices},
         output=output,
         output_format=output_format,
+        verify=verify,
     )
-    graph, names, column, _ = read_rooted(
+    graph, names, column, read_graph = read_rooted(
         context, run, edges, (roots, roots_file), source, destination, by_layers=by_layers,
         ignored=BFS_IGNORES if unweighted else SSSP_IGNORES, undirected=undirected, device=device,
         policies={"multi_edges": multi_edges, "vertices": vertices}, memory_limit=memory_limit,
@@ -94,14 +97,19 @@ def shortest_path(
     columns = vertex_columns(source, destination)
     ends = source_names(parse_sources(targets, None, columns, "--to"), graph)
     ends = list(dict.fromkeys(ends))
+    target = ends if len(ends) > 1 else ends[0]
     result = rg.shortest_path(
-        graph, names, ends if len(ends) > 1 else ends[0], weighted=not unweighted,
+        graph, names, target, weighted=not unweighted,
         memory_limit=memory_limit,
     )  # fmt: skip
     run.end_step("searched")
     run.report_graph(graph)
     if not unweighted:
         report_weights(run, graph, context, column)
+    if verify:
+        complete, names = (read_graph(), [graph.root]) if by_layers else (graph, names)
+        rg.verify.shortest_path(complete, result, names, target, weighted=not unweighted)
+        run.report("verified: paths lead along edges, and no edge shortens one")
     num_paths = _count_paths(graph, result) if len(ends) > 1 else min(len(result), 1)
     if num_paths < len(ends):
         run.report(f"paths lead to {num_paths:,} of {len(ends):,} targets", always=True)

@@ -19,6 +19,7 @@ from .label_propagation import label_propagation
 from .neighbor_similarity import neighbor_similarity
 from .pagerank import pagerank
 from .scan import scan
+from .shortest_path import shortest_path
 from .traversal import bfs, sssp
 from .triangles import clustering_coefficient, triangle_count
 
@@ -31,6 +32,7 @@ __all__ = [
     "neighbor_similarity",
     "pagerank",
     "scan",
+    "shortest_path",
     "sssp",
     "triangle_count",
 ]

@@ -141,12 +141,30 @@ def _verify(
 
     `nullable` is as for `Result.distances`.
     """
-    xp, num_vertices = graph.xp, graph.num_vertices
     limit = np.inf if limit is None else float(limit)
     result = Result(graph, result)
     distances = result.distances(nullable=nullable)
+    sources = resolve_vertices(graph.labeling, source)
+    predecessors = verify_distances(graph, distances, sources, limit, weighted)
+    result_predecessors = result.predecessors(predecessors < graph.num_vertices)
+    if result_predecessors is not None:
+        _check_predecessors(graph, result_predecessors, predecessors)
+    return float(distances[graph.xp.isfinite(distances)].max())
+
+
+def verify_distances(
+    graph: LocalGraph, distances: Array, source_ids: Array, limit: float, weighted: bool
+) -> Array:
+    """Raise VerificationError unless float64 distances by vertex id are the least ones.
+
+    Returns
+    -------
+    int32 array, shape (vertices,)
+        The valid predecessor of each vertex, or the number of vertices.
+    """
+    xp, num_vertices = graph.xp, graph.num_vertices
     is_source = xp.zeros(num_vertices, bool)
-    is_source[resolve_vertices(graph.labeling, source)] = True
+    is_source[source_ids] = True
     is_reached = xp.isfinite(distances)
     for is_wrong, predicate in (
         (is_source & (distances != 0), "is a source and has"),
@@ -155,7 +173,7 @@ def _verify(
         if count_nonzero(is_wrong):
             vertex = int(is_wrong.argmax())
             raise VerificationError(
-                f"{vertex_name(graph, vertex)} {predicate} {_describe(distances, vertex)}",
+                f"{vertex_name(graph, vertex)} {predicate} {describe_distance(distances, vertex)}",
                 column="distance",
             )
     predecessors, sources, destinations = _find_predecessors(graph, distances, limit, weighted)
@@ -166,14 +184,11 @@ def _verify(
         if count_nonzero(is_unresolved):
             vertex = int(is_unresolved.argmax())
             raise VerificationError(
-                f"{vertex_name(graph, vertex)} has {_describe(distances, vertex)}, but no path of "
-                "that length leads to it",
+                f"{vertex_name(graph, vertex)} has {describe_distance(distances, vertex)}, but "
+                "no path of that length leads to it",
                 column="distance",
             )
-    result_predecessors = result.predecessors(predecessors < num_vertices)
-    if result_predecessors is not None:
-        _check_predecessors(graph, result_predecessors, predecessors)
-    return float(distances[is_reached].max())
+    return predecessors
 
 
 def _find_predecessors(
@@ -203,9 +218,9 @@ def _find_predecessors(
         if count_nonzero(is_smaller):
             arc = int(is_smaller.argmax())
             raise VerificationError(
-                f"{vertex_name(graph, int(destinations[arc]))} has {_describe(after, arc)}, but "
-                f"the edge from {vertex_name(graph, int(sources[arc]))} makes it "
-                f"{_format_number(sums[arc])}",
+                f"{vertex_name(graph, int(destinations[arc]))} has "
+                f"{describe_distance(after, arc)}, but the edge from "
+                f"{vertex_name(graph, int(sources[arc]))} makes it {_format_number(sums[arc])}",
                 column="distance",
             )
         is_tight = (sums == after) & xp.isfinite(after)
@@ -265,7 +280,8 @@ def _check_predecessors(graph: LocalGraph, actual: Array, expected: Array) -> No
         )
 
 
-def _describe(distances: Array, index: int) -> str:
+def describe_distance(distances: Array, index: int) -> str:
+    """Return "distance 3", or "no distance" for infinity."""
     distance = float(distances[index])
     return "no distance" if distance == np.inf else f"distance {_format_number(distance)}"
 

@@ -33,6 +33,19 @@ def test_it_writes_the_paths(edges, tmp_path):  # noqa: F811
     assert result.read_text().splitlines()[-2:] == ["a\t0", "c\t1"]
 
 
+@pytest.mark.parametrize("options", [["--weight", "km"], ["--unweighted"]])
+def test_it_verifies_the_paths(edges, options):  # noqa: F811
+    targets = "--to", "d", "--to", "f", "--to", "a", "--verify"
+    for layers in ([], ["--layers"]):
+        done = run("shortest-path", edges, "--from", "a", *targets, *options, *layers)
+        assert done.stderr.endswith(
+            "verified: paths lead along edges, and no edge shortens one\n"
+            "paths lead to 2 of 3 targets\n"
+        )
+    done = run("shortest-path", edges, "--from", "a", *targets, "--memory-limit", "1MB", code=2)
+    assert "verification needs the whole graph in memory" in " ".join(done.stderr.split())
+
+
 def test_names_of_several_columns(tmp_path):
     path = tmp_path / "pairs.csv"
     write_frame(PAIRS, path)
