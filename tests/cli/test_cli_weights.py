@@ -113,6 +113,7 @@ def test_an_invalid_weight_is_located_in_its_file(tmp_path, ending):
         write_frame(frame, tmp_path / f"{name}{ending}")
     message = "weight in row 1 of column 'km' is -3.5; weights must be finite and not negative"
     for edges in (tmp_path, f"{tmp_path}/*{ending}", tmp_path / f"c{ending}"):
-        for command in (["pagerank"], ["sssp", "--from", "a"]):
+        layers = "layer", "--from", "a", "--output", f"{tmp_path}.layers"
+        for command in (["pagerank"], ["sssp", "--from", "a"], layers):
             done = run(command[0], edges, *command[1:], "--weight", "km", code=1)
             assert f"error: {tmp_path / 'c'}{ending}: {message}" in done.stderr

@@ -172,15 +172,13 @@ class EdgeFile:
                 weights = None
                 if self.weights:
                     weights = frames.get_column(frame, self.names[-1], "weight")
-                    weights = check_weights(weights, self.names[-1], np)
+                    weights = check_weights(weights, self.weights[0], np)
             yield Batch(sources, destinations, weights, len(table))
             first_row += len(table)
 
     @contextlib.contextmanager
     def located_rows(self, first_row: int) -> Iterator[None]:
-        """Count the row of an error from the first row of its file, not of a batch.
-
-        The error also names the file if there are several.
+        """Count the row of an error from the first row of its file, not of a batch; name the file.
 
         Parameters
         ----------
@@ -193,10 +191,7 @@ class EdgeFile:
             if error.row is None:
                 raise
             path, row = self.file.locate_row(first_row + error.row)
-            located = error.with_fields(row=row)
-            if len(self.file.files.files) > 1:
-                located = located.with_path(path)
-            raise located from error
+            raise error.with_fields(row=row).with_path(path) from error
 
     def _tables(self, columns: list[str], size: int, memory: int) -> Iterator[Any]:
         import pyarrow
