@@ -17,6 +17,7 @@ import typer
 import rapidsgraph as rg
 
 from .. import __version__
+from ..atomic import is_no_space
 from ..errors import GraphError
 from ..io.formats import Format, split_endings
 from ..io.remote import display_url
@@ -53,6 +54,11 @@ def main() -> None:
         app()
     except GraphError as error:  # raised outside commands: --help cannot be printed
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        if not is_no_space(error):
+            raise
+        print(f"error: standard output could not be written ({error})", file=sys.stderr)
         sys.exit(1)
     finally:
         ignore_signals()  # the exit code says how the command ended

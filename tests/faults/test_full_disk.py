@@ -149,3 +149,15 @@ def test_a_stream_on_a_full_disk(tmp_path, stream):
         assert done.stderr.splitlines()[-1] == last
     else:
         assert (done.returncode, done.stdout) == (0, "") and output.exists()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["pagerank", "--help"], ["--version"]])
+def test_help_on_a_full_disk(arguments):
+    command = [sys.executable, "-m", "rapidsgraph", *arguments]
+    with open("/dev/full", "w") as full_device:
+        done = subprocess.run(
+            command, stdout=full_device, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 1
+    last = "error: standard output could not be written ([Errno 28] No space left on device)\n"
+    assert done.stderr == last
