@@ -211,6 +211,7 @@ STAGES = {
     "neighbor pairs": """
         common_neighbors.compare degree_t=int32
         common_neighbors.count_pairs
+        build.find_ids name_t=int64
         similarity.measure_degrees
         arrays.convert value_t=int32 new_t=int64
     """,

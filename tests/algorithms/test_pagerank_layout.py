@@ -169,6 +169,7 @@ def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thres
     assert rows.neighbors.size == rows.weights.size == sum(map(len, places)) + _unused(on_host)
 
 
+@pytest.mark.sanitizer
 def test_narrow_rows_are_grouped_for_many_iterations(make_arrays, monkeypatch):
     """The grouped layout replaces the other one, and stays."""
     monkeypatch.setattr(pagerank_layout, "MIN_GROUPED_BYTES", 0)
