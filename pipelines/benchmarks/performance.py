@@ -33,9 +33,11 @@ PAGE_GRAPHS = (
 )  # fmt: skip
 README_ROWS = (  # machine, task and graph; one row in which a peer is faster, if there is one
     ("gpu-h100", "PageRank iteration, single", "rmat22"),
-    ("gpu-h100", "BFS with predecessors", "rmat22"),
     ("gpu-h100", "SSSP with predecessors", "rmat22"),
     ("gpu-h100", "Build by source, rows shuffled", "grid1400"),
+    ("gpu-h200", "BFS with predecessors", "rmat22"),
+    ("gpu-h200", "Build and first iteration", "rmat22"),
+    ("gpu-h200", "Build and first iteration", "grid1400"),
     ("cpu-2core", "PageRank iteration, double", "rmat18"),
     ("cpu-2core", "BFS with predecessors", "rmat18"),
     ("cpu-2core", "SSSP with predecessors", "NY"),
@@ -62,7 +64,7 @@ CONTESTS = (  # title, table, what all its rows have; of several methods ours is
     ("Core numbers", "core_number", {}),
 )
 TIMES = {"pagerank": "iteration_ms", "build": "build_ms"}  # other tables have run_ms
-OTHERS = ("CSR product", "layered", "destination")  # implementations that compute something else
+OTHERS = ("CSR product", "layered", "destination", "of a Graph")  # which compute less or more
 
 
 def median(row: Record) -> float:
