@@ -3,6 +3,7 @@
 ======================  ==========================================================================
 ``rmat18``              R-MAT of scale 18, 16 edges drawn per vertex
 ``rmat18u-3``           with 3 edges drawn per vertex, undirected
+``rmat18w``             with log-normal weights, sigma 8, where a task has weights
 ``grid1000``            lattice of side 1000
 ``ssca18-7``            SSCA#2 of scale 18, cliques of at most 7 vertices
 ``uniform21-128``       2^21 vertices, 128 times as many edges between uniform pairs
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas
+import scipy.special
 
 import rapidsgraph as rg
 from rapidsgraph import device, generate
@@ -34,6 +36,7 @@ from rapidsgraph.graph.csr import row_indices
 from rapidsgraph.graph.local_graph import LocalGraph
 
 SEED = 1
+SIGMA = 8  # of log-normal weights
 NUM_FILES = 8  # of a graph that is read from files
 GRID_KEEP = 0.72  # share of a lattice's edges, which makes it resemble a road network
 ROOT = Path(__file__).resolve().parents[2]
@@ -231,7 +234,7 @@ def load(name: str, xp: Any = np, folder: Path | None = None, *, clean: bool = T
 
     The rows of R-MAT are sorted and differ, unless they are not `clean`.
     """
-    match = re.fullmatch(r"(rmat|grid|ssca|uniform)(\d+)(u?)(?:-(\d+))?", name)
+    match = re.fullmatch(r"(rmat|grid|ssca|uniform)(\d+)(u?)w?(?:-(\d+))?", name)
     if not match:
         return read(name, xp, find_file(name, folder))
     kind, size, factor = match[1], int(match[2]), int(match[4] or 16)
@@ -282,5 +285,9 @@ def with_weights(workload: Workload, folder: Path | None = None) -> Workload:
         weight = workload.xp.asarray(frame["weight"].to_numpy())
     else:
         ends, unit = (workload.source, workload.destination), (0.0, 1.0, 1 - 2**-53)
-        weight = (1 - draw_weights(workload.xp, SEED, unit, True, *ends)).astype(np.float32)
+        weight = 1 - draw_weights(workload.xp, SEED, unit, True, *ends)
+        if re.search(r"\du?w", workload.name):
+            quantiles = scipy.special.ndtri(device.to_host(weight).clip(2**-53, 1 - 2**-53))
+            weight = workload.xp.asarray(np.exp(SIGMA * quantiles))
+        weight = weight.astype(np.float32)
     return replace(workload, weight=weight, multi_edges="min")

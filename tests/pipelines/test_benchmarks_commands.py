@@ -185,6 +185,13 @@ def test_files_have_the_rows(tmp_path):
     assert len(frame) == 8 << 7
 
 
+def test_log_normal_weights():
+    workload = with_weights(load("rmat8w"))
+    logarithms = np.log(workload.weight)
+    assert abs(logarithms.mean()) < 0.5
+    assert abs(logarithms.std() - 8) < 0.5
+
+
 # cuGraph and compute-sanitizer, which need a GPU
 
 
