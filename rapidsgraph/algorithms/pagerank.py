@@ -225,10 +225,9 @@ def _arrange(problem: PageRankProblem) -> tuple[Any, Any]:
     Both modules have the same functions. One layout is kept: the one for most iterations so far.
     """
     graph, value_type, max_iterations = problem.graph, problem.value_type, problem.max_iterations
-    size = graph.num_vertices, graph.num_arcs
     choices = {  # from the one for most iterations on, and whether it pays off
         "blocks": pagerank_blocks.pays_off(graph, max_iterations),
-        "grouped layout": pagerank_layout.should_group(*size, value_type, max_iterations),
+        "grouped layout": pagerank_layout.should_group(graph, value_type, max_iterations),
         "layout": True,
     }
     keys = {kind: f"PageRank {kind}, {value_type.__name__}" for kind in choices}
