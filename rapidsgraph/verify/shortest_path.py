@@ -1,7 +1,7 @@
 """Verify shortest paths between vertices.
 
-A path is right if it leads from a source along edges to the target, and if its distances are the
-least ones. Those come from a search whose result is verified itself, as in `traversal`.
+A path is right if it leads along edges from a source to the target, and if its distances are those
+of shortest paths. These come from a search whose result is verified itself, as in `traversal`.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def shortest_path(
 
     Notes
     -----
-    The checks: there is one path to each target that a path leads to, and none to others; it starts
-    at a source and ends at the target; an edge leads from each of its vertices to the next, and its
-    weight is the difference of their distances; and these are the least ones. The latter are
-    computed and verified as by `verify.sssp` or `verify.bfs`, and compared bit for bit.
+    The result must have one path to each reachable target and none to others. A path must start at
+    a source and end at its target, and an edge must lead from each of its vertices to the next,
+    whose weight is the difference of their distances. Distances must equal those of shortest paths
+    bit for bit, which are computed and verified as by `verify.sssp` or `verify.bfs`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def shortest_path(
     sources = resolve_vertices(graph.labeling, source)
     targets = resolve_targets(graph.labeling, target)
     distances = _search(graph, sources, is_weighted)
-    vertices, ends, by_row = _read_rows(graph, result, targets)
+    vertices, ends, row_distances = _read_rows(graph, result, targets)
     is_first = xp.ones(vertices.size, bool)
     is_first[1:] = ends[1:] != ends[:-1]
     starts = xp.flatnonzero(is_first)
@@ -97,17 +97,17 @@ def shortest_path(
                 f"{predicate.format(vertex_name(graph, int(vertices[row])))}",
                 row=row,
             )
-    is_wrong = by_row != distances[vertices]
+    is_wrong = row_distances != distances[vertices]
     if count_nonzero(is_wrong):
         row = int(is_wrong.argmax())
         vertex = int(vertices[row])
         raise VerificationError(
-            f"{vertex_name(graph, vertex)} has {describe_distance(by_row, row)} in the path to "
-            f"{vertex_name(graph, int(ends[row]))}; it must have "
+            f"{vertex_name(graph, vertex)} has {describe_distance(row_distances, row)} in the path "
+            f"to {vertex_name(graph, int(ends[row]))}; it must have "
             f"{describe_distance(distances, vertex)}",
             column="distance",
             row=row,
-            value=float(by_row[row]),
+            value=float(row_distances[row]),
         )
     steps = xp.flatnonzero(~is_first)
     _check_steps(graph, vertices[steps - 1], vertices[steps], distances, is_weighted)
@@ -115,7 +115,7 @@ def shortest_path(
 
 
 def _search(graph: LocalGraph, sources: Array, weighted: bool) -> Array:
-    """Return the verified least distances of all vertices, float64."""
+    """Return the verified distances of all vertices from the sources, float64."""
     if weighted:
         distances = run_sssp(graph, sources, predecessors=False, bottom_up=False).distances
     else:
@@ -133,9 +133,9 @@ def _read_rows(graph: LocalGraph, result: Frame, targets: Targets) -> tuple[Arra
         vertices = labeling.ids(table, "the result")
     num_rows = vertices.size
     rule = "column 'distance' must hold numbers"
-    by_row, _ = read_numbers(table, "distance", rule, "vertices", num_rows, xp)
+    row_distances, _ = read_numbers(table, "distance", rule, "vertices", num_rows, xp)
     if not targets.are_several:
-        return vertices, xp.broadcast_to(targets.ids, num_rows), by_row
+        return vertices, xp.broadcast_to(targets.ids, num_rows), row_distances
     specific = labeling.endpoint_columns("target")
     columns: list[Any] = []
     for label in labeling.names.labels:
@@ -146,7 +146,7 @@ def _read_rows(graph: LocalGraph, result: Frame, targets: Targets) -> tuple[Arra
             raise VerificationError(f"row {row} has no target", column=name, row=row)
         columns.append(values)
     with verification_errors():
-        return vertices, labeling.names.ids(columns, xp, "a target"), by_row
+        return vertices, labeling.names.ids(columns, xp, "a target"), row_distances
 
 
 def _check_targets(graph: LocalGraph, targets: Targets, ends: Array, distances: Array) -> None:
@@ -169,7 +169,7 @@ def _check_targets(graph: LocalGraph, targets: Targets, ends: Array, distances: 
 def _check_steps(
     graph: LocalGraph, before: Array, after: Array, distances: Array, weighted: bool
 ) -> None:
-    """Check that an edge leads from each vertex to the next, and attains its distance."""
+    """Check that an edge leads from each vertex to the next and attains the distance of that."""
     xp, adjacency = graph.xp, graph.csr
     keys = before.astype(xp.int64) << 32 | after
     pairs = xp.unique(keys)
@@ -180,16 +180,16 @@ def _check_steps(
     for start in range(0, all_sources.size, CHUNK_ARCS):
         chunk = slice(start, start + CHUNK_ARCS)
         arcs = all_sources[chunk].astype(xp.int64) << 32 | adjacency.neighbors[chunk]
-        places = xp.minimum(xp.searchsorted(pairs, arcs), pairs.size - 1)
-        matches = xp.flatnonzero(pairs[places] == arcs)
-        places, arcs = places[matches], matches + start
-        is_edge[places] = True
+        positions = xp.minimum(xp.searchsorted(pairs, arcs), pairs.size - 1)
+        matches = xp.flatnonzero(pairs[positions] == arcs)
+        positions, arcs = positions[matches], matches + start
+        is_edge[positions] = True
         weights = adjacency.weights[arcs].astype(xp.float64) if weighted else 1.0
         sums = distances[all_sources[arcs]] + weights
-        is_tight[places[sums == distances[adjacency.neighbors[arcs]]]] = True
+        is_tight[positions[sums == distances[adjacency.neighbors[arcs]]]] = True
     for is_right, predicate in (
         (is_edge, "no edge leads"),
-        (is_tight, "no edge of the difference of their distances leads"),
+        (is_tight, "no edge whose weight is the difference of their distances leads"),
     ):
         is_wrong = ~is_right[xp.searchsorted(pairs, keys)]
         if count_nonzero(is_wrong):

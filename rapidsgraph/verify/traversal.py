@@ -155,12 +155,17 @@ def _verify(
 def verify_distances(
     graph: LocalGraph, distances: Array, source_ids: Array, limit: float, weighted: bool
 ) -> Array:
-    """Raise VerificationError unless float64 distances by vertex id are the least ones.
+    """Verify that float64 distances, by vertex id, are those of shortest paths.
 
     Returns
     -------
     int32 array, shape (vertices,)
         The valid predecessor of each vertex, or the number of vertices.
+
+    Raises
+    ------
+    VerificationError
+        If a distance is wrong.
     """
     xp, num_vertices = graph.xp, graph.num_vertices
     is_source = xp.zeros(num_vertices, bool)

@@ -68,7 +68,11 @@ def test_a_file_of_paths(tmp_path):
         ([2, 1, 3], [0, 0, 1], "the path to vertex 3 starts at vertex 2, which is not a source"),
         ([0, 2, 1], [0, 1, 1], "the path to vertex 3 ends at vertex 1"),
         ([0, 1, 3], [0, 2, 3], "vertex 1 has distance 2 in the path to vertex 3; it must have dis"),
-        ([0, 1, 3], [0, 1, 2], "no edge of the difference of .* from vertex 0 to vertex 1"),
+        (
+            [0, 1, 3],
+            [0, 1, 2],
+            "no edge whose weight is the difference .* from vertex 0 to vertex 1",
+        ),
         ([0, 2, 4, 3], [0, 1, 2, 2], "no edge leads from vertex 2 to vertex 4"),
         ([0, 2, 3], [0, 1, 3], "vertex 3 has distance 3 in the path .* must have distance 2"),
         ([0, 2, 3], [0, np.nan, 2], "vertex 2 has distance nan in the path"),
