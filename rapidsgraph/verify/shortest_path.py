@@ -1,7 +1,8 @@
 """Verify shortest paths between vertices.
 
-A path is right if it leads along edges from a source to the target, and if its distances are those
-of shortest paths. These come from a search whose result is verified itself, as in `traversal`.
+A path is right if it leads along edges from a source to the target, visits no vertex twice, and has
+the distances of shortest paths. These come from a search whose result is verified itself, as in
+`traversal`.
 """
 
 from __future__ import annotations
@@ -60,9 +61,10 @@ def shortest_path(
     Notes
     -----
     The result must have one path to each reachable target and none to others. A path must start at
-    a source and end at its target, and an edge must lead from each of its vertices to the next,
-    whose weight is the difference of their distances. Distances must equal those of shortest paths
-    bit for bit, which are computed and verified as by `verify.sssp` or `verify.bfs`.
+    a source, end at its target and visit no vertex twice, and an edge must lead from each of its
+    vertices to the next, whose weight is the difference of their distances. Distances must equal
+    those of shortest paths bit for bit, which are computed and verified as by `verify.sssp` or
+    `verify.bfs`.
 
     Examples
     --------
@@ -109,6 +111,7 @@ def shortest_path(
             row=row,
             value=float(row_distances[row]),
         )
+    _check_repeats(graph, vertices, ends, is_first)
     steps = xp.flatnonzero(~is_first)
     _check_steps(graph, vertices[steps - 1], vertices[steps], distances, is_weighted)
     return int(starts.size)
@@ -164,6 +167,23 @@ def _check_targets(graph: LocalGraph, targets: Targets, ends: Array, distances: 
                 value=graph.labeling.name_of(target),
             )
     raise VerificationError("the paths are not in the order of the targets", column="target")
+
+
+def _check_repeats(graph: LocalGraph, vertices: Array, ends: Array, is_first: Array) -> None:
+    """Check that no path visits a vertex twice, as one may along edges of weight zero."""
+    xp = graph.xp
+    keys = xp.cumsum(is_first, dtype=xp.int64) << 32 | vertices
+    _, first_rows = xp.unique(keys, return_index=True)
+    if first_rows.size == keys.size:
+        return
+    is_repeated = xp.ones(keys.size, bool)
+    is_repeated[first_rows] = False
+    row = int(is_repeated.argmax())
+    raise VerificationError(
+        f"the path to {vertex_name(graph, int(ends[row]))} visits "
+        f"{vertex_name(graph, int(vertices[row]))} twice",
+        row=row,
+    )
 
 
 def _check_steps(

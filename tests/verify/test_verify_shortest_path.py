@@ -90,6 +90,23 @@ def test_finds_what_is_changed(make_arrays, graph, vertex, distance, message):
 @pytest.mark.parametrize(
     ("target", "vertex", "distance", "message"),
     [
+        # Along a self-loop, along a cycle, and in the second path only.
+        ([0, 0], [0, 0], [0, 0], "the path to vertex 0 visits vertex 0 twice"),
+        ([1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], "the path to vertex 1 visits vertex 0 twice"),
+        ([0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0], "the path to vertex 1 visits vertex 1 twice"),
+    ],
+)
+def test_finds_vertices_visited_twice(make_arrays, target, vertex, distance, message):
+    edges = [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0)]
+    graph = rg.Graph(make_arrays(columns_of(edges)), weight="weight")
+    result = path(make_arrays, vertex, np.array(distance, float), target=target)
+    with pytest.raises(rg.VerificationError, match=message):
+        rg.verify.shortest_path(graph, result, 0, list(dict.fromkeys(target)))
+
+
+@pytest.mark.parametrize(
+    ("target", "vertex", "distance", "message"),
+    [
         ([3, 3, 3], [0, 2, 3], [0, 1, 2], "the result has 0 paths to vertex 2; it must have 1"),
         ([2, 2, 3, 3, 3], [0, 2, 0, 2, 3], [0, 1, 0, 1, 2], "not in the order of the targets"),
         ([3, 3, 3, 2, 2, 5], [0, 2, 3, 0, 2, 5], [0, 1, 2, 0, 1, 0], "1 paths to vertex 5; .* 0"),
