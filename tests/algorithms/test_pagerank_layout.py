@@ -1,5 +1,7 @@
 """The layout behind method auto: nothing gets lost in it, and nothing depends on it."""
 
+from types import SimpleNamespace
+
 import hypothesis.strategies as st
 import naive
 import numba
@@ -170,21 +172,40 @@ def test_the_layout_holds_every_list_once(make_arrays, monkeypatch, edges, thres
 
 
 @pytest.mark.sanitizer
-def test_narrow_rows_are_grouped_for_many_iterations(make_arrays, monkeypatch):
-    """On a GPU, the grouped layout replaces the other one, and stays; a CPU has no other."""
-    monkeypatch.setattr(pagerank_layout, "MIN_GROUPED_BYTES", 0)
+def test_the_grouped_layout_replaces_the_other_one(make_arrays, monkeypatch):
+    """It stays for fewer iterations, and gives the same values."""
+    monkeypatch.setattr(
+        pagerank_layout, "should_group", lambda graph, value_type, iterations: iterations > 20
+    )
     sources, destinations = roads()
     columns = {"source": sources, "destination": destinations}
     graph = build_storage(make_arrays(columns), vertices=VERTICES)
     kinds, results = [], []
-    for iterations in (15, pagerank_layout.MIN_GROUPED_ITERATIONS, 15):
+    for iterations in (15, 25, 15):
         results.append(rg.pagerank(graph, tolerance=0, max_iterations=iterations))
         kinds.append([key for key in graph._cache if key.startswith("PageRank")])
-    first_kind = "grouped layout" if graph.xp is np else "layout"
-    assert kinds[0] == [f"PageRank {first_kind}, float64"]
+    assert kinds[0] == ["PageRank layout, float64"]
     assert kinds[1] == kinds[2] == ["PageRank grouped layout, float64"]
     first, last = (dict(ranks_of(result)) for result in results[::2])
     assert_close(first, last, 1e-13)
+
+
+@pytest.mark.parametrize(
+    ("num_vertices", "num_arcs", "max_iterations", "on_cpu", "on_gpu"),
+    [
+        (2**24, 2**25, 100, True, True),
+        (2**24, 2**25, 49, True, False),
+        (2**22, 2**23, 100, True, False),
+        (2**24, 2**28, 100, False, False),
+    ],
+)
+def test_narrow_rows_are_grouped_where_it_pays_off(
+    num_vertices, num_arcs, max_iterations, on_cpu, on_gpu
+):
+    """On a GPU for many iterations of a graph beyond the caches, on a CPU always."""
+    for xp, expected in ((np, on_cpu), (None, on_gpu)):
+        graph = SimpleNamespace(xp=xp, num_vertices=num_vertices, num_arcs=num_arcs)
+        assert pagerank_layout.should_group(graph, np.float64, max_iterations) is expected
 
 
 def _lengths(rows):
