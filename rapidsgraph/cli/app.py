@@ -14,8 +14,7 @@ import numpy as np
 import typer
 
 from ..atomic import is_no_space
-from ..device import Device
-from ..device.threads import check_num_threads
+from ..device import Device, check_num_threads
 from ..errors import ConvergenceError, GraphError, MissingColumnError, format_value
 from ..frames import Frame
 from ..io.formats import FORMAT_HINT

@@ -52,7 +52,7 @@ from .operations import (
     value_range,
 )
 from .stages import compile_ahead
-from .threads import MIN_PARALLEL_SIZE, parallel_region
+from .threads import MIN_PARALLEL_SIZE, check_num_threads, num_threads, parallel_region
 
 __all__ = [
     "C_TYPES",
@@ -67,6 +67,7 @@ __all__ = [
     "array_module",
     "astype",
     "cgroup_memory",
+    "check_num_threads",
     "choose",
     "compile_ahead",
     "compress",
@@ -89,6 +90,7 @@ __all__ = [
     "mark_range",
     "max_cooperative_blocks",
     "max_shared_bytes",
+    "num_threads",
     "parallel_region",
     "put",
     "resident_blocks",

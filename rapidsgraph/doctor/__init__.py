@@ -173,7 +173,7 @@ def _numba() -> Report:
     report: Report = dict.fromkeys(("threads", "threading_layer", "cache", "problem", "setting"))
     report |= {"entries": 0, "entry_bytes": 0, "damaged": [], "unsafe": {}, "is_temporary": False}
     try:
-        device.threads.check_num_threads()
+        device.check_num_threads()
         import numba
 
         cache_folders, jit = kernels.cache_folders, kernels.jit
@@ -189,7 +189,7 @@ def _numba() -> Report:
         report["is_temporary"] = folder is not None and folder == cache_folders.temporary_folder()
         report["entries"] = len(paths)
         report["entry_bytes"] = sum(path.stat().st_size for path in paths)
-        report["threads"] = device.threads.num_threads()
+        report["threads"] = device.num_threads()
         report["threading_layer"] = numba.threading_layer()
     except GraphError as error:
         report["problem"], report["setting"] = str(error), error.parameter

@@ -286,7 +286,7 @@ def _csr_peak_bytes(
 
 def counting_sort_bytes(rows: int, num_keys: int) -> int:
     """Return the bytes of the per-thread counters of a counting sort."""
-    num_chunks = max(1, min(device.threads.num_threads(), rows // max(num_keys, 1)))
+    num_chunks = max(1, min(device.num_threads(), rows // max(num_keys, 1)))
     return 4 * num_chunks * num_keys
 
 

@@ -143,8 +143,6 @@ def _find_offsets(packed: Array, num_keys: int) -> Array:
 def _sort_on_cpu(
     pairs: list[Array], num_keys: int, num_minor_keys: int, with_order: bool, minor_sorted: bool
 ) -> tuple[Array, Array, Array | None]:
-    import numba
-
     major, minor = pairs
     pairs.clear()
     size = major.size
@@ -160,7 +158,7 @@ def _sort_on_cpu(
         return offsets, packed.astype(np.int32), None  # the low half
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
     # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.
-    num_threads = numba.get_num_threads()
+    num_threads = device.num_threads()
     num_chunks = max(1, min(num_threads, size // max(max_keys, 1)))
     order = np.arange(size, dtype=index_type) if with_order else np.empty(0, index_type)
     # Files are often sorted already, and the test takes a fraction of the time of a sort.

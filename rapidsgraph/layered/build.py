@@ -268,6 +268,6 @@ def _make_frame(storage: LayeredStorage, **columns: np.ndarray) -> frames.Frame:
 def _saturating_edges(xp: ArrayModule) -> int:
     """Return the number of edges that keep all threads of a device busy."""
     if xp is np:
-        return EDGES_PER_CPU_THREAD * device.threads.num_threads()
+        return EDGES_PER_CPU_THREAD * device.num_threads()
     attributes = xp.cuda.Device().attributes
     return attributes["MultiProcessorCount"] * attributes["MaxThreadsPerMultiProcessor"]

@@ -316,5 +316,5 @@ def make_scatter(
 
 def _num_sum_copies() -> int:
     """Return the number of sums, one per CPU thread, or 0 for atomic additions to one."""
-    threads = device.threads.num_threads()
+    threads = device.num_threads()
     return max(threads, 2) if threads <= MAX_SUM_COPIES else 0

@@ -135,7 +135,7 @@ class BucketSorter:
             min_key = self._min_key + (start << self._shift)
             return radix_sort(keys, weights, min_key, (stop - start << self._shift) - 1)
         slices = [slice(*bounds) for bounds in itertools.pairwise(bucket_starts.tolist())]
-        with ThreadPoolExecutor(device.threads.num_threads()) as pool:
+        with ThreadPoolExecutor(device.num_threads()) as pool:
             list(pool.map(lambda s: keys[s].sort(), slices))
         return keys, weights
 
@@ -187,7 +187,7 @@ def _scatter(
 ) -> np.ndarray:
     """Group keys by the digit ``(key - min_key) >> shift & mask``; return the digits' offsets."""
     digit = np.uint64(min_key), np.uint64(shift), np.uint64(mask)
-    cursors = np.zeros((device.threads.num_threads(), num_digits), np.int64)
+    cursors = np.zeros((device.num_threads(), num_digits), np.int64)
     offsets = np.empty(num_digits + 1, np.int64)
     run_kernel("count_digits", keys, *digit, cursors)
     kernels.counting.accumulate_counts(cursors, offsets)
