@@ -23,6 +23,7 @@ from .algorithms.parameters import FRAME_OPTIONS, Parameters
 from .errors import GraphError, WeightWarning, warn
 from .graph.graph import Graph, register_distributed
 from .graph.local_graph import Engine, GraphLike, Storage, storage_of
+from .validation import ENDPOINTS
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +37,15 @@ ENGINES: dict[Engine, str] = {  # for log records
 LAYERED: tuple[Engine, ...] = ("layered", "distributed_layered")
 
 __all__ = [
+    "DISTRIBUTED_FUNCTIONS",
+    "ENGINES",
     "IMPLEMENTATIONS",
     "Graph",
     "engine_of",
     "in_memory",
+    "load",
     "run",
+    "unsupported_error",
 ]
 
 IMPLEMENTATIONS: dict[str, dict[Engine, str]] = {
@@ -216,7 +221,7 @@ def _warn_about_weights(algorithm: str, graph: GraphLike) -> None:
     if isinstance(graph, Storage):
         candidates, call = graph.weight_candidates, graph.build_call
     else:
-        candidates = frames.find_weight_candidates(graph, ("source", "destination"))
+        candidates = frames.find_weight_candidates(graph, ENDPOINTS)
         options = {"multi_edges": FRAME_OPTIONS[algorithm]["multi_edges"]}
     if not candidates:
         return

@@ -85,6 +85,7 @@ GRAPH_CALLS = {  # the parameters of `Graph` for functions of a graph, which do 
     )
 }  # fmt: skip
 DEVICE_CALL = {"device": "rg.read_edges(path, device=...)"}  # the device follows the frame
+ENDPOINTS = ("source", "destination")  # the columns that name vertices, by default
 DEFAULT_WEIGHT = "weight"  # the column of weights that is used if it exists
 # What to do about a column of that name that holds no weights, in a frame and in a file.
 FRAME_WEIGHT_HINT = "rg.Graph(edges, weight=None) ignores the column"

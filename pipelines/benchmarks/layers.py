@@ -32,8 +32,8 @@ from pipelines.benchmarks.tasks import TASKS, Task, pagerank_reference
 from pipelines.benchmarks.wolfpath import FROM_FILES, NO_OVERLAP, STREAMED
 from rapidsgraph import device
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.graph.build import build_graph
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import streaming
 from rapidsgraph.layered.outofcore.file_array import OVERHEAD_BYTES
 from rapidsgraph.layered.packing import PARTITION_BYTES

@@ -33,12 +33,11 @@ from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
 from ..graph.vertex_naming import common_name_type
 from ..progress import Report
-from ..validation import check_free_memory, choose_weight
+from ..validation import ENDPOINTS, check_free_memory, choose_weight
 from .dask_table import DaskTable
 from .run_memory import check_memory, estimate_graph_bytes
 from .table import EagerTable, Table, get_first
 
-ENDPOINTS = ("source", "destination")  # columns of an edge frame
 VERTEX_COLUMNS = ("label", "predecessor")  # columns of results that name vertices
 MAX_PARTITION_ROWS = 2**40
 

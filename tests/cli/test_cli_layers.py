@@ -18,13 +18,13 @@ from test_cli_traversal import COSTS_1, EDGES, NUMBERS, PAIRS, plain, written
 import rapidsgraph as rg
 from rapidsgraph.cli import options as graphs
 from rapidsgraph.cli.app import describe_error
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.errors import (
     GraphError,
     InsufficientMemoryError,
     VertexNotFoundError,
     format_bytes,
 )
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.io import write_frame
 from rapidsgraph.layered import cache
 from rapidsgraph.layered.packing import TABLE

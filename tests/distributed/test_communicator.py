@@ -19,7 +19,6 @@ import pytest
 from conftest import columns_of, gpu, in_partitions, random_edges, restore_workers
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import (
     communicator,
     executor,
@@ -32,6 +31,7 @@ from rapidsgraph.distributed import (
     spmd_worker,
 )
 from rapidsgraph.distributed.local_ranks import run_ranks
+from rapidsgraph.graph.local_graph import storage_of
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

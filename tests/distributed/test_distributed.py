@@ -16,9 +16,9 @@ from local_ranks import use_local_ranks
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import partition
 from rapidsgraph.graph.csr import Adjacency
+from rapidsgraph.graph.local_graph import storage_of
 
 pytestmark = pytest.mark.slow
 

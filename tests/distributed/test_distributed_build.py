@@ -14,9 +14,9 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import build, cluster, graph, partition
 from rapidsgraph.distributed.local_ranks import run_ranks
+from rapidsgraph.graph.local_graph import storage_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 

@@ -18,11 +18,12 @@ from test_streaming import damaged
 import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
-from rapidsgraph.dispatch import in_memory, storage_of
+from rapidsgraph.dispatch import in_memory
 from rapidsgraph.distributed import layered as algorithms
 from rapidsgraph.distributed.communicator import LocalCommunicator
 from rapidsgraph.distributed.layered_storage import DistributedLayeredStorage, balance_partitions
 from rapidsgraph.distributed.spmd_worker import ignore_report
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN
 from rapidsgraph.layered.storage import StreamStats

@@ -10,8 +10,8 @@ from test_layered_strong import DAG, grid_edges
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms.run_memory import PAIR_BYTES
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import spmd
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 
 distributed = pytest.importorskip("distributed")

@@ -36,9 +36,9 @@ dataframe = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 
-from rapidsgraph.dispatch import storage_of  # noqa: E402
 from rapidsgraph.distributed import scan  # noqa: E402
 from rapidsgraph.distributed.partition import Partition  # noqa: E402
+from rapidsgraph.graph.local_graph import storage_of  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 

@@ -17,8 +17,8 @@ from pandas.testing import assert_frame_equal
 import rapidsgraph as rg
 from rapidsgraph import device
 from rapidsgraph.algorithms.traversal import allocate_queues, relax_from
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import replica, traversal
+from rapidsgraph.graph.local_graph import storage_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 

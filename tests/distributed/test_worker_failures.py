@@ -21,9 +21,9 @@ from forked_cluster import processes
 
 import rapidsgraph as rg
 from rapidsgraph import ClusterError, GraphError, SchedulerLostError, WorkerLostError, device
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import cluster as local
 from rapidsgraph.distributed import executor, host, monitor, replica, spmd, spmd_worker
+from rapidsgraph.graph.local_graph import storage_of
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

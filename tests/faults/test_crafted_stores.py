@@ -20,10 +20,10 @@ from trials import run_trials
 
 import rapidsgraph as rg
 from rapidsgraph.device import array_module, launch
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.distributed import layered as distributed_layered
 from rapidsgraph.distributed.communicator import LocalCommunicator
 from rapidsgraph.distributed.spmd_worker import ignore_report
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.io.formats import STORE_FILES
 from rapidsgraph.layered.packing import COLUMN, TABLE, pack_partition
 

@@ -8,8 +8,8 @@ import pytest
 from traced_memory import trace_memory
 
 from rapidsgraph import Graph, LayeredEdgeList, bfs, estimate_memory
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.errors import GraphError
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.io import (
     declared_vertices,
     read_edge_metadata,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from test_traversal import clique, cycle, lattice, path, star, tree
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import PARTITION_BYTES
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import build_storage
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.io.formats import STORE_FILES
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered import cache as store_cache

@@ -9,7 +9,7 @@ from conftest import build_storage, columns_of, listed, on_host, random_edges
 from hypothesis import given, settings
 
 from rapidsgraph.device import array_module
-from rapidsgraph.dispatch import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import (
     COLUMN,

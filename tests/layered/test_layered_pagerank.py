@@ -9,8 +9,8 @@ from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_o
 from test_pagerank import CLOSED_FORMS, RESTARTS, by_dangling
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.generate import rmat
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import PARTITION_BYTES
 

@@ -16,7 +16,7 @@ from conftest import on_host, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph import atomic, frames
-from rapidsgraph.dispatch import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.packing import COLUMN, TABLE, checksum
 from rapidsgraph.layered.store import open_store

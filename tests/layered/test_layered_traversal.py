@@ -13,8 +13,8 @@ from test_traversal import CLOSED_FORMS, WEIGHTED
 from test_traversal_large import LARGE
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.generate import rmat
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, PARTITION_BYTES
 

@@ -18,8 +18,8 @@ from pyarrow import feather, parquet
 from traced_memory import trace_memory
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.io import declared_vertices, write_frame
 from rapidsgraph.layered import LayeredEdgeList
 from rapidsgraph.layered.outofcore import build, dictionaries, file_array, integer_names

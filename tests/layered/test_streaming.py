@@ -22,7 +22,7 @@ from hypothesis import given, settings
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms.run_memory import ALGORITHM_BYTES
-from rapidsgraph.dispatch import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN, section_layouts
 from rapidsgraph.validation import parse_bytes

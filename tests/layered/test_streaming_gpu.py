@@ -8,7 +8,7 @@ from conftest import FrameMaker
 from test_streaming import ROOT, RUNS, by_run, least_of
 
 import rapidsgraph as rg
-from rapidsgraph.dispatch import storage_of
+from rapidsgraph.graph.local_graph import storage_of
 from rapidsgraph.layered import LayeredEdgeList, streaming
 from rapidsgraph.layered.packing import COLUMN
 
