@@ -36,8 +36,8 @@ MAX_WHOLE_ROWS = 16_384
 NARROW_LENGTH = 4  # longest narrow row
 WINDOW_ROWS = 1024  # narrow rows that are sorted by length among themselves
 LABEL_ROUNDS = 3  # of label propagation
-# On a GPU, to group narrow rows takes as long as it saves in 20 to 90 iterations if caches do not
-# hold the contributions, and in more than 100 if they do.
+# On a GPU, grouping narrow rows costs as much time as it saves in 20 to 90 iterations if caches do
+# not hold the contributions, and in more than 100 if they do.
 MIN_GROUPED_ITERATIONS = 50
 MIN_GROUPED_BYTES = 2**26
 CACHE_BYTES = 192 * 1024  # of shared memory; more would leave too little L1 cache

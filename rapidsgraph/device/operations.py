@@ -194,7 +194,7 @@ def flatnonzero(
     first_position : int, default 0
         The position of the first flag.
     count : int, optional
-        The number of flags that are set, if it is known: a GPU need not be waited for.
+        Number of set flags if known, which avoids a synchronization with the GPU.
     """
     xp, size = array_module(flags), flags.size
     dtype = dtype or (np.int32 if size < 2**31 else np.int64)

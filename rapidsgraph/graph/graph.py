@@ -33,7 +33,7 @@ _load_distributed: Callable[[str], Callable[..., Any]] | None = None
 
 
 def register_distributed(load: Callable[[str], Callable[..., Any]]) -> None:
-    """Register what imports the functions for Dask.
+    """Register the loader of functions for Dask.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def register_distributed(load: Callable[[str], Callable[..., Any]]) -> None:
 
 
 def distributed_function(name: str) -> Callable[..., Any]:
-    """Import a function for Dask; see `register_distributed`."""
+    """Return a function for Dask, importing it on first use; see `register_distributed`."""
     if _load_distributed is None:
         raise GraphError("import rapidsgraph.dispatch before using graphs on a Dask cluster")
     return _load_distributed(name)

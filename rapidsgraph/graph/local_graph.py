@@ -61,7 +61,7 @@ class BuildReport:
 
 
 class Storage:
-    """Base of what `Graph` and `LayeredEdgeList` delegate to, and of `FrameGraph`.
+    """Base class of the storages of `Graph` and `LayeredEdgeList`, and of `FrameGraph`.
 
     Attributes
     ----------

@@ -25,6 +25,7 @@ from ..frames import Column
 
 MAX_SHOWN_NAMES = 3  # of vertices that are not in a graph, in a message
 MAX_CHECKED_NAMES = 100
+MAX_HOST_IDS = 100  # that are checked on the host, since a copy takes less time than kernels
 
 
 class VertexNames:
@@ -127,8 +128,7 @@ class VertexNames:
         lookup_xp = np if is_on_host else xp  # copying a few names takes longer than finding them
         columns = [frames.to_device(values, lookup_xp) for values in columns]
         ids = self._look_up(columns, lookup_xp, parameter)
-        # To copy a few ids to the host takes less time than kernels.
-        checked = device.to_host(ids) if ids.size <= MAX_CHECKED_NAMES else ids
+        checked = device.to_host(ids) if ids.size <= MAX_HOST_IDS else ids
         is_absent = device.mark_range(checked, high=0)
         if device.count_nonzero(is_absent):
             rows = device.array_module(is_absent).flatnonzero(is_absent)

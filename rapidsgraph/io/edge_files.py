@@ -126,10 +126,10 @@ def read_edges(
     files and folders whose names begin with ``.`` or ``_`` are ignored, and unknown endings. A
     stream of Arrow must have its end-of-stream marker.
 
-    Text may be compressed (``.gz``, ``.bz2``, ``.zst``, ``.xz``), which its first bytes show
-    whatever its name is. A URL is downloaded, and an open file copied, to a temporary folder
-    (``TMPDIR``) first; URLs require fsspec and the package of their protocol, such as s3fs, gcsfs
-    or aiohttp.
+    Text may be compressed (``.gz``, ``.bz2``, ``.zst``, ``.xz``); the compression is detected from
+    the first bytes, whatever the name. A URL is downloaded, and an open file copied, to a temporary
+    folder (``TMPDIR``) first; URLs require fsspec and the package of their protocol, such as s3fs,
+    gcsfs or aiohttp.
 
     Examples
     --------

@@ -252,7 +252,9 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                   max_chunks = num_arcs / FRONTIER_CHUNK * 2 + 4;
   long long *report = counters + 16;
   long long round = 0, level = 0, barriers = 0, unexplored = num_arcs, local_arcs_before = 0;
-  bool may_pull = bottom_up, must_collect = false, was_local = false;
+  bool may_pull = bottom_up;
+  bool must_collect = false;  // vertices are missing in the queue of the frontier
+  bool was_local = false;     // the last levels were expanded by expand_locally
   unsigned int *current_bits = frontier_bits, *next_bits = frontier_bits + words,
                *spare_bits = frontier_bits + 2 * words;
   __shared__ u64 last_words[5];

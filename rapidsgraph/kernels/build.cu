@@ -105,8 +105,9 @@ extern "C" __global__ void find_offsets(long long num_keys, long long num_pairs,
   STRIDE(key, num_keys + 1) offsets[key] = position(packed, 0, num_pairs, key << 32);
 }
 
-// is_first[i] = arc i is the first from its row to its neighbor; num_first[0] += such arcs. There
-// is a flag more than arcs, which is undefined. Warps share arcs, since one row may have most.
+// is_first[i] = arc i is the first from its row to its neighbor; num_first[0] += such arcs.
+// is_first has num_arcs + 1 flags; the last is undefined. Warps share arcs, since one row may have
+// most.
 extern "C" __global__ void mark_first(long long num_rows, const long long *offsets,
                                       const int *neighbors, bool *is_first, long long *num_first) {
   const int lane = threadIdx.x % WARP;
