@@ -83,11 +83,11 @@ struct TeamBarrier {
 __device__ __forceinline__ void expand_locally(
     int team, const int *queue, int num_queued, long long level, long long depth_limit,
     bool with_predecessors, long long num_targets, const int *targets, const long long *offsets,
-    const int *neighbors, int *distances, int *predecessors, int *next_queue,
-    Counters *next_counters, long long round, long long *report, TeamBarrier &barrier) {
+    const int *neighbors, int *distances, int *predecessors, Next &next_frontier, long long round,
+    long long *report, TeamBarrier &barrier) {
   extern __shared__ __align__(8) unsigned char shared[];
-  __shared__ int lengths[3], exit_flags[3], out_index;  // of a level, triple-buffered
-  u64 *lists = (u64 *)shared;                           // start << 16 | degree, two frontiers
+  __shared__ int lengths[3], exit_flags[3];  // of a level, triple-buffered
+  u64 *lists = (u64 *)shared;                // start << 16 | degree, two frontiers
   int *vertices = (int *)(lists + 2 * SHARED_FRONTIER);
   const int lane = lane_id();
   const int num_local = ((int)num_queued - (int)blockIdx.x + team - 1) / team;
@@ -123,7 +123,7 @@ __device__ __forceinline__ void expand_locally(
 #pragma unroll
       for (int k = 0; k < BATCH; k++) {
         start[k] = is_valid[k] ? offsets[neighbor[k]] : 0;
-        degree[k] = is_valid[k] ? (int)min(offsets[neighbor[k] + 1] - start[k], 65535ll) : 0;
+        degree[k] = is_valid[k] ? (int)(offsets[neighbor[k] + 1] - start[k]) : 0;
       }
       unsigned is_new[BATCH];
       int num_new = 0;
@@ -144,7 +144,7 @@ __device__ __forceinline__ void expand_locally(
           const int index = base + __popc(is_new[k] & ((1u << lane) - 1));
           arcs += degree[k];
           if (index < SHARED_FRONTIER) {
-            lists[next + index] = ((u64)start[k] << 16) | (u64)degree[k];
+            lists[next + index] = ((u64)start[k] << 16) | (u64)min(degree[k], 65535);
             vertices[next + index] = neighbor[k];
           } else {
             report[4] = round;
@@ -216,15 +216,13 @@ __device__ __forceinline__ void expand_locally(
 
   if (ending == QUEUED) {
     count = min(count, SHARED_FRONTIER);
-    if (threadIdx.x == 0) out_index = (int)atomicAdd(&next_counters->num_queued, (u64)count);
-    __syncthreads();
-    long long local_arcs = 0;
-    for (int index = threadIdx.x; index < count; index += blockDim.x) {
-      next_queue[out_index + index] = vertices[(num_levels & 1) * SHARED_FRONTIER + index];
-      local_arcs += (long long)(lists[(num_levels & 1) * SHARED_FRONTIER + index] & 0xffff);
+    for (int first = threadIdx.x - lane; first < count; first += blockDim.x) {
+      const bool is_valid[1] = {first + lane < count};
+      const int index = (num_levels & 1) * SHARED_FRONTIER + first + lane;
+      const int candidate[1] = {is_valid[0] ? vertices[index] : 0};
+      next_frontier.take<1>(is_valid, candidate);
     }
-    local_arcs = warp_sum(local_arcs);
-    if (lane == 0 && local_arcs) atomicAdd(&next_counters->num_arcs, (u64)local_arcs);
+    next_frontier.finish();
   }
   arcs = warp_sum(arcs);
   if (lane == 0 && arcs) atomicAdd((u64 *)report + 2, (u64)arcs);
@@ -402,8 +400,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       if (blockIdx.x < team)
         expand_locally(team, queue, (int)num_queued, level, depth_limit,
                        with_predecessors && !bottom_up, num_targets, targets, offsets, neighbors,
-                       distances, predecessors, next.queue.queue, next.counters, round + 1, report,
-                       barrier);
+                       distances, predecessors, next, round + 1, report, barrier);
       end_round();
       level = __ldcg(report);
       if (__ldcg(report + 1) == DONE) break;

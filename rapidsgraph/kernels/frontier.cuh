@@ -136,11 +136,17 @@ __device__ __forceinline__ void expand(const int *queue, long long num_queued,
   long long arc[BATCH];
   int owner[BATCH];
 
-  for (long long item = blockIdx.x; item < num_chunks; item += gridDim.x) {
-    const long long chunk = chunks[item];
+  // A block takes a chunk or, if there are few, a queued vertex.
+  const bool is_short = num_queued <= gridDim.x;
+  for (long long item = blockIdx.x; item < num_chunks + (is_short ? num_queued : 0);
+       item += gridDim.x) {
+    const bool is_chunk = item < num_chunks;
+    const long long chunk = is_chunk ? chunks[item] : (long long)queue[item - num_chunks] << 32;
     const int vertex = (int)(chunk >> 32);
-    const long long start = offsets[vertex] + (chunk & 0xffffffff) * FRONTIER_CHUNK;
-    const long long stop = min(start + FRONTIER_CHUNK, offsets[vertex + 1]);
+    const long long list_start = offsets[vertex], list_stop = offsets[vertex + 1];
+    const long long start = list_start + (chunk & 0xffffffff) * FRONTIER_CHUNK;
+    const long long stop = is_chunk ? min(start + FRONTIER_CHUNK, list_stop)
+                                    : start + length(vertex, start, list_stop - list_start);
     for (long long base = start; base < stop; base += BATCH * (long long)blockDim.x) {
 #pragma unroll
       for (int k = 0; k < BATCH; k++) {
@@ -151,6 +157,8 @@ __device__ __forceinline__ void expand(const int *queue, long long num_queued,
       visit(is_valid, arc, owner);
     }
   }
+
+  if (is_short) return;
 
   // As few vertices per warp as keep all warps busy.
   const long long warps = warp_count();
