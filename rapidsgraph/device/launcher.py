@@ -34,7 +34,7 @@ DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
 # even the smallest kernel takes 0.03 seconds.
 GROUPS = {
     "build": (
-        ("pack_pairs", "find_offsets", "mark_first"),
+        ("pack_pairs", "split_pairs", "mark_first"),
         ("mark_proper", "sort_endpoints", "count_upper", "expand_rows"),
     ),
     "coloring": (

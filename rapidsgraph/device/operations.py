@@ -60,10 +60,16 @@ def value_range(arrays: Sequence[Array]) -> tuple[int, int]:
             values=xp.ascontiguousarray(values), is_signed=is_signed, limits=pair,
         )  # fmt: skip
     for is_signed, (complement, most) in zip(are_signed, limits.tolist(), strict=True):
-        offset = 1 << 63 if is_signed else 0
-        lows.append((1 << 64) - 1 - complement - offset)
-        highs.append(most - offset)
+        low, high = decode_limits(complement, most, is_signed)
+        lows.append(low)
+        highs.append(high)
     return min(lows), max(highs)
+
+
+def decode_limits(complement: int, most: int, is_signed: bool) -> tuple[int, int]:
+    """Return the least and the largest integer from limits.cuh, read as signed or unsigned."""
+    offset = 1 << 63 if is_signed else 0
+    return (~complement % 2**64) - offset, most % 2**64 - offset
 
 
 def full(size: int, value: float, dtype: Any, xp: ArrayModule) -> Array:
@@ -72,6 +78,19 @@ def full(size: int, value: float, dtype: Any, xp: ArrayModule) -> Array:
         return np.full(size, value, dtype)
     values = xp.empty(size, dtype)
     launch("arrays", "fill", size=size, num_values=size, value=value, values=values)
+    return values
+
+
+def from_eight(numbers: Sequence[float], xp: ArrayModule) -> Array:
+    """Return eight numbers as an array of float64."""
+    if xp is np:
+        return np.array(numbers, np.float64)
+    values = xp.empty(8)
+    first, second, third, fourth, fifth, sixth, seventh, eighth = numbers
+    launch(
+        "arrays", "write_eight", size=1, first=first, second=second, third=third, fourth=fourth,
+        fifth=fifth, sixth=sixth, seventh=seventh, eighth=eighth, values=values,
+    )  # fmt: skip
     return values
 
 
@@ -93,6 +112,19 @@ def put(values: Array, indices: Array, value: float) -> None:
         "arrays", "put", size=indices.size,
         num_indices=indices.size, indices=indices, value=value, values=values,
     )  # fmt: skip
+
+
+def select(flags: Array, values: Array, other: int) -> Array:
+    """Return ``where(flags, values, other)`` of C-contiguous arrays, in the type of the values."""
+    xp = array_module(values)
+    if xp is np:
+        return np.where(flags, values, np.array(other).astype(values.dtype))
+    selected = xp.empty(values.size, values.dtype)
+    launch(
+        "arrays", "select", size=values.size,
+        num_values=values.size, flags=flags, values=values, other=other, new_values=selected,
+    )  # fmt: skip
+    return selected
 
 
 def invert_order(order: Array) -> Array:

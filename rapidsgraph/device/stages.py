@@ -17,8 +17,7 @@ from .launcher import C_TYPE_OF, compile_in_thread
 # `compile_ahead` is given. Types of names in results are those of most graphs.
 STAGES = {
     "name vertices": """
-        arrays.measure_range value_t={names}
-        build.mark_present name_t={names}
+        build.mark_names name_t={names}
         arrays.count_nonzero value_t=bool
         arrays.list_nonzero total_t={names}
         build.translate name_t={names}
@@ -31,16 +30,11 @@ STAGES = {
         build.filter_neighbors count_t=int32
         build.filter_offsets count_t=int32
     """,
-    "sort arcs": """
-        build.pack_pairs
-        build.unpack_minor order_t=int32
-    """,
+    "sort arcs": "build.pack_pairs",
     "sort weighted arcs": """
-        build.find_offsets
-        build.pack_positions
-        build.unpack_minor order_t=uint32
-        build.permute order_t=uint32 weight_t=int32
-        build.permute order_t=uint32 weight_t=uint32
+        radix_sort.sort_by_digit state_t=int32
+        radix_sort.count_digits
+        build.pack_pairs
         build.permute order_t=uint32 weight_t={weights}
     """,
     "merge weights": """
@@ -65,6 +59,7 @@ STAGES = {
         pagerank_layout.rank_values value_t=float64
         pagerank_layout.invert_weights value_t={values}
         pagerank.initialize_rows value_t={values}
+        arrays.write_eight
         arrays.invert_order order_t=int32
         arrays.convert value_t=int64 new_t=int32
         key_sums.sum_by_key weight_t=float64
@@ -80,6 +75,7 @@ STAGES = {
     "bfs": """
         bfs.search cooperative
         arrays.mark_range value_t=int32
+        arrays.select value_t=int32
         arrays.fill value_t=int32
         arrays.convert value_t=int32 new_t=int64
     """,
@@ -93,6 +89,7 @@ STAGES = {
         arrays.fill value_t=float64
         arrays.put value_t=float64
         arrays.put value_t=bool
+        arrays.select value_t=int32
         arrays.convert value_t=int32 new_t=int64
     """,
     "connected components": """
@@ -175,8 +172,9 @@ STAGES = {
     "index similarities": """
         scan.compute_levels
         scan.find_positions
-        build.pack_positions
-        build.unpack_minor order_t=uint32
+        radix_sort.sort_by_digit state_t=int32
+        radix_sort.count_digits
+        build.pack_pairs
         build.permute order_t=uint32 weight_t=int32
         build.permute order_t=uint32 weight_t=uint32
     """,

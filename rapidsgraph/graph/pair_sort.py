@@ -1,9 +1,8 @@
 """Sort pairs of integer keys stably by both of them, such as arcs by row and neighbor.
 
 On a CPU by counting sort, least significant key first, or by comparisons if there are few pairs; on
-a GPU by CuPy's radix sort of both keys packed into 64 bits, or by `radix_sort` if many pairs are
-sorted by one key only. The peak is at most 20 bytes per pair, including the permutation, besides
-the counters of the keys.
+a GPU by radix sort of both keys packed into 64 bits, that of CuPy if there are few pairs. The peak
+is at most 24 bytes per pair, including the permutation, besides the counters of the keys.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ import numpy as np
 from .. import device, kernels
 from ..device import Array
 from ..errors import GraphError
-from .radix_sort import find_offsets, sort_by_key
+from .radix_sort import sort_by_bits
 
 MIN_PAIRS_PER_COUNTER = 1 / 16  # pairs per key below which counters cost more than comparisons
 MIN_COUNTED_PAIRS = 2**14  # pairs without order below which comparisons are as fast as counters
-MIN_RADIX_SORTED = 2**23  # pairs on a GPU from which `sort_by_key` is faster than CuPy's sort
+MIN_RADIX_SORTED = 2**20  # pairs on a GPU from which `sort_by_bits` is faster than the sort of CuPy
 
 
 def sort_pairs(
@@ -52,92 +51,47 @@ def sort_pairs(
     num_minor_keys = num_keys if num_minor_keys is None else num_minor_keys
     if not device.is_on_gpu(pairs[0]):
         return _sort_on_cpu(pairs, num_keys, num_minor_keys, with_order, minor_sorted)
-    if with_order:
-        return _sort_with_order_on_gpu(pairs, num_keys, num_minor_keys, minor_sorted)
-    return _sort_on_gpu(pairs, num_keys, minor_sorted)
+    return _sort_on_gpu(pairs, num_keys, num_minor_keys, with_order, minor_sorted)
 
 
 def _sort_on_gpu(
-    pairs: list[Array], num_keys: int, minor_sorted: bool
-) -> tuple[Array, Array, None]:
-    if minor_sorted and pairs[0].size >= MIN_RADIX_SORTED:
-        major, minor = sort_by_key(pairs.pop(0), num_keys, pairs.pop())
-        return find_offsets(major, num_keys), minor, None
-    packed = _pack_pairs(pairs)
-    packed.sort()
-    return _find_offsets(packed, num_keys), _minor_keys(packed, np.int32), None
+    pairs: list[Array], num_keys: int, num_minor_keys: int, with_order: bool, minor_sorted: bool
+) -> tuple[Array, Array, Array | None]:
+    num_pairs, xp = pairs[0].size, device.array_module(pairs[0])
+    if with_order and num_pairs >= 2**32:
+        raise GraphError(
+            f"{num_pairs} weighted rows on one GPU; 2^32 is the most",
+            parameter="edges",
+            value=num_pairs,
+        )
+    minor_bits, bits = ((count - 1).bit_length() for count in (num_minor_keys, num_keys))
+    packed, order = _pack_pairs(pairs, minor_bits), None
+    if with_order or num_pairs >= MIN_RADIX_SORTED:
+        first_bit = minor_bits if minor_sorted else 0
+        packed, order = sort_by_bits(
+            packed, first_bit, minor_bits + bits - first_bit, with_positions=with_order
+        )
+    else:
+        packed.sort()
+    offsets, minor = xp.empty(num_keys + 1, xp.int64), xp.empty(num_pairs, xp.int32)
+    device.launch(
+        "build", "split_pairs", size=max(num_pairs, num_keys + 1),
+        num_keys=num_keys, num_pairs=num_pairs, minor_bits=minor_bits, packed=packed,
+        offsets=offsets, minor=minor,
+    )  # fmt: skip
+    return offsets, minor, order if with_order else None
 
 
-def _pack_pairs(pairs: list[Array]) -> Array:
-    """Return major << 32 | minor; `pairs` is emptied."""
+def _pack_pairs(pairs: list[Array], minor_bits: int) -> Array:
+    """Return major << minor_bits | minor; `pairs` is emptied."""
     major, minor = pairs
     pairs.clear()
     packed = device.array_module(major).empty(major.size, "int64")
     device.launch(
         "build", "pack_pairs", size=major.size,
-        num_pairs=major.size, major=major, minor=minor, packed=packed,
+        num_pairs=major.size, minor_bits=minor_bits, major=major, minor=minor, packed=packed,
     )  # fmt: skip
     return packed
-
-
-def _sort_with_order_on_gpu(
-    pairs: list[Array], num_keys: int, num_minor_keys: int, minor_sorted: bool
-) -> tuple[Array, Array, Array]:
-    major, minor = pairs
-    pairs.clear()
-    if major.size >= 2**32:
-        raise GraphError(
-            f"{major.size} weighted rows on one GPU; 2^32 is the most",
-            parameter="edges",
-            value=major.size,
-        )
-    order = None
-    if not minor_sorted:
-        order, _ = _argsort(minor, num_minor_keys)
-        major = device.take(major, order)
-    by_major, offsets = _argsort(major, num_keys, with_offsets=True)
-    del major
-    order = by_major if order is None else device.take(order, by_major)
-    return offsets, device.take(minor, order), order
-
-
-def _argsort(
-    keys: Array, num_keys: int, *, with_offsets: bool = False
-) -> tuple[Array, Array | None]:
-    """Return the stable order of the keys, as uint32, and the offsets by key if asked for."""
-    xp = device.array_module(keys)
-    if keys.size >= MIN_RADIX_SORTED:
-        keys, order = sort_by_key(
-            keys, num_keys, xp.arange(keys.size, dtype=xp.uint32).view(xp.int32)
-        )
-        return order.view(xp.uint32), find_offsets(keys, num_keys) if with_offsets else None
-    packed = xp.empty(keys.size, xp.int64)
-    device.launch(
-        "build", "pack_positions", size=keys.size, num_keys=keys.size, keys=keys, packed=packed
-    )
-    packed.sort()
-    order = _minor_keys(packed, xp.uint32)
-    return order, _find_offsets(packed, num_keys) if with_offsets else None
-
-
-def _minor_keys(packed: Array, dtype: Any) -> Array:
-    """Return the low halves of packed pairs."""
-    minor = device.array_module(packed).empty(packed.size, dtype)
-    device.launch(
-        "build", "unpack_minor", size=packed.size,
-        num_pairs=packed.size, packed=packed, minor=minor,
-    )  # fmt: skip
-    return minor
-
-
-def _find_offsets(packed: Array, num_keys: int) -> Array:
-    """Return the offsets by major key of sorted packed pairs."""
-    offsets = device.array_module(packed).empty(num_keys + 1, "int64")
-    device.launch(
-        "build", "find_offsets", size=num_keys + 1,
-        num_keys=num_keys, num_pairs=packed.size, packed=packed, offsets=offsets,
-    )  # fmt: skip
-    return offsets
 
 
 def _sort_on_cpu(
@@ -153,7 +107,7 @@ def _sort_on_cpu(
         if with_order:
             order = np.lexsort((minor, major))
             return offsets, minor[order], order
-        packed = _pack_pairs([major, minor])
+        packed = _pack_pairs([major, minor], 32)
         packed.sort()
         return offsets, packed.astype(np.int32), None  # the low half
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64

@@ -1,50 +1,63 @@
-"""A stable sort of integer pairs by one of them, which takes no more passes than its bits need."""
+"""A stable sort of integers by some of their bits, which takes no more passes than these need."""
 
 from __future__ import annotations
 
 from .. import device
 from ..device import Array
-from ..kernels.constants import SORT_DIGITS, SORT_TILE
+from ..kernels.constants import SORT_DIGITS, SORT_PASSES, SORT_TILE
+
+DIGIT_BITS = SORT_DIGITS.bit_length() - 1
+MAX_SHORT_STATES = 2**29  # keys that a state of 32 bits counts
 
 
-def sort_by_key(keys: Array, num_keys: int, values: Array) -> tuple[Array, Array]:
-    """Return the keys in ascending order, and the values in the stable order of their keys.
+def sort_by_bits(
+    keys: Array, first_bit: int, num_bits: int, *, with_positions: bool = False
+) -> tuple[Array, Array]:
+    """Return the keys in the stable order of some of their bits, and their former positions.
 
     Parameters
     ----------
-    keys : int32, shape (items,)
-        From 0 to ``num_keys - 1``.
-    num_keys : int
-    values : int32, shape (items,)
+    keys : int64, shape (keys,)
+        At least 0; overwritten.
+    first_bit, num_bits : int
+        The keys are compared by `num_bits` bits from `first_bit` on.
+    with_positions : bool, default False
+        Whether to return positions, of fewer than 2^32 keys.
+
+    Returns
+    -------
+    keys : int64, shape (keys,)
+    positions : uint32, shape (keys,), or (0,) without positions
     """
-    xp, num_items = device.array_module(keys), keys.size
-    num_bits, digit_bits = max(1, (num_keys - 1).bit_length()), SORT_DIGITS.bit_length() - 1
-    num_passes = -(-num_bits // digit_bits)
-    digit_bits = -(-num_bits // num_passes)
-    num_digits, num_tiles = 1 << digit_bits, -(-num_items // SORT_TILE)
-    starts = xp.zeros(num_digits * num_tiles + 1, xp.int32 if num_items < 2**31 else xp.int64)
-    counts = xp.empty(num_digits * num_tiles, starts.dtype)
-    for shift in range(0, num_passes * digit_bits, digit_bits):
-        tiles = {
-            "size": num_items, "geometry": (num_tiles, SORT_DIGITS), "num_items": num_items,
-            "shift": shift, "num_digits": num_digits,
-        }  # fmt: skip
-        device.launch("radix_sort", "count_digits", **tiles, keys=keys, counts=counts)
-        xp.cumsum(counts, out=starts[1:])
-        new_keys, new_values = xp.empty_like(keys), xp.empty_like(values)
-        device.launch(
-            "radix_sort", "move_items", **tiles, keys=keys, values=values, starts=starts[:-1],
-            new_keys=new_keys, new_values=new_values,
-        )  # fmt: skip
-        keys, values = new_keys, new_values
-    return keys, values
-
-
-def find_offsets(keys: Array, num_keys: int) -> Array:
-    """Return the number of sorted `keys` below each of 0 to `num_keys`: int64."""
-    offsets = device.array_module(keys).empty(num_keys + 1, "int64")
+    xp, num_keys = device.array_module(keys), keys.size
+    if not num_keys:
+        return keys, xp.empty(0, xp.uint32)
+    num_passes = max(1, -(-num_bits // DIGIT_BITS))
+    digit_bits, num_tiles = -(-num_bits // num_passes), -(-num_keys // SORT_TILE)
+    assert num_passes <= SORT_PASSES
+    histograms = xp.zeros(num_passes * SORT_DIGITS, xp.int64)
     device.launch(
-        "radix_sort", "find_key_offsets", size=num_keys + 1,
-        num_keys=num_keys, num_items=keys.size, keys=keys, offsets=offsets,
+        "radix_sort", "count_digits", size=num_keys, num_keys=num_keys, first_bit=first_bit,
+        num_bits=num_bits, digit_bits=digit_bits, num_passes=num_passes, keys=keys,
+        histograms=histograms,
     )  # fmt: skip
-    return offsets
+    state_type = xp.int32 if num_keys < MAX_SHORT_STATES else xp.int64
+    num_states, tickets = num_tiles * SORT_DIGITS, xp.zeros(num_passes, xp.uint32)
+    states = xp.zeros(num_passes * num_states, state_type)
+    new_keys = xp.empty_like(keys)
+    positions, new_positions = (
+        xp.empty(num_keys if with_positions else 0, xp.uint32) for _ in range(2)
+    )
+    for number in range(num_passes):
+        bit = number * digit_bits
+        device.launch(
+            "radix_sort", "sort_by_digit", size=num_keys, geometry=(num_tiles, SORT_DIGITS),
+            num_keys=num_keys, shift=first_bit + bit, digit_bits=min(digit_bits, num_bits - bit),
+            with_positions=with_positions, is_first=number == 0,
+            histogram=histograms[number * SORT_DIGITS :], keys=keys, positions=positions,
+            new_keys=new_keys, new_positions=new_positions,
+            states=states[number * num_states :], ticket=tickets[number:],
+        )  # fmt: skip
+        keys, new_keys = new_keys, keys
+        positions, new_positions = new_positions, positions
+    return keys, positions

@@ -19,6 +19,10 @@ from ..frames import Column
 from ..validation import check_vertex_count
 from .vertex_names import VertexNames, check_names
 
+MAX_UNUSED_NAMES = (
+    1024  # integers in the range of names, beyond their number, for which it is listed
+)
+
 # Called with (count, nbytes) before a table of names is built on a CPU; may raise.
 TableCheck = Callable[[int, int], None] | None
 
@@ -199,28 +203,21 @@ def _name_integers(
     arrays: list[Array], ranges: list[range], dtype: Any, xp: ArrayModule, check: TableCheck
 ) -> tuple[Array | None, Any, int, list[Array]]:
     """Return what `_name_column` does, for arrays of one integer type."""
-    filled = [values for values in arrays if values.size]
-    low, high = device.value_range(filled) if filled else (0, -1)
     if ranges:
         stop = len(ranges[0])
-        check_ids_in_range(low, high, stop)
+        filled = [values for values in arrays if values.size]
+        check_ids_in_range(*(device.value_range(filled) if filled else (0, -1)), stop)
         dtype = dtype if stop <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
         return None, dtype, check_vertex_count(stop), _as_ids(arrays, xp)
-    span = high - low + 1
-    # The table takes 5 bytes per integer of the span.
-    if span > sum(values.size for values in arrays) + 1024 or high >= 2**63:
+    marked = _mark_names(arrays, xp)
+    if marked is None:
         names = frames.distinct_numbers(arrays, xp, check)
         count = check_vertex_count(names.size)
         ids = [frames.encode_numbers(values, names, xp) for values in arrays]
         return names.astype(dtype, copy=False), dtype, count, ids
-    is_present = xp.zeros(span, bool)
-    for values in arrays:
-        device.launch(
-            "build", "mark_present", size=values.size,
-            num_names=values.size, names=values, min_name=low, is_present=is_present,
-        )  # fmt: skip
-    count = check_vertex_count(device.count_nonzero(is_present))
-    if count == span and low == 0:
+    is_present, low, count = marked
+    check_vertex_count(count)
+    if low == 0 and count == is_present.size:
         return None, dtype, count, _as_ids(arrays, xp)
     table = device.accumulate(is_present, xp.int32)
     ids = []
@@ -234,6 +231,69 @@ def _name_integers(
     name_type = xp.int32 if dtype == np.int32 else xp.int64  # all names are below 2^63
     names = device.flatnonzero(is_present, name_type, low, count)
     return names.astype(dtype, copy=False), dtype, count, ids
+
+
+def _mark_names(arrays: list[Array], xp: ArrayModule) -> tuple[Array, int, int] | None:
+    """Return which integers are names, from a first one to the last name, and how many.
+
+    Returns
+    -------
+    is_present : array of bool
+        A flag for each integer from `low` on.
+    low : int
+    count : int
+        Number of flags that are set.
+
+    None is returned instead if the flags, or a table of 4 bytes for each of them, would take much
+    more memory than the arrays, or an integer is beyond 63 bits.
+    """
+    arrays = [values for values in arrays if values.size]
+    max_span = sum(values.size for values in arrays) + MAX_UNUSED_NAMES
+    if not arrays:
+        return xp.zeros(0, bool), 0, 0
+    if xp is not np:
+        # Names mostly begin near 0. Flags from there on save a pass over them that finds the range.
+        is_present, low, high, count = _mark_on_gpu(arrays, 0, max_span, xp)
+        if low >= 0 and high < max_span:
+            return is_present[: high + 1], 0, count
+    else:
+        low, high = device.value_range(arrays)
+    span = high - low + 1
+    if span > max_span or high >= 2**63:
+        return None
+    if xp is not np:
+        is_present, _, _, count = _mark_on_gpu(arrays, low, span, xp)
+        return is_present, low, count
+    is_present = np.zeros(span, bool)
+    for values in arrays:
+        device.launch(
+            "build", "mark_present", size=values.size,
+            num_names=values.size, names=values, min_name=low, is_present=is_present,
+        )  # fmt: skip
+    return is_present, low, device.count_nonzero(is_present)
+
+
+def _mark_on_gpu(
+    arrays: list[Array], first: int, num_flags: int, xp: ArrayModule
+) -> tuple[Array, int, int, int]:
+    """Mark the names among `num_flags` integers from `first` on.
+
+    Returns the flags, the least and the largest name, and the number of flags that are set.
+    """
+    is_present, totals = xp.zeros(num_flags, bool), xp.zeros(3, xp.int64)
+    is_signed, limits = arrays[0].dtype.kind == "i", totals[:2].view(xp.uint64)
+    for values in arrays:
+        device.launch(
+            "build", "mark_names", size=values.size,
+            num_names=values.size, names=values, is_signed=is_signed, min_name=first,
+            num_flags=num_flags, is_present=is_present, limits=limits,
+        )  # fmt: skip
+    device.launch(
+        "arrays", "count_nonzero", size=num_flags,
+        num_values=num_flags, values=is_present, count=totals[2:],
+    )  # fmt: skip
+    complement, most, count = totals.tolist()
+    return is_present, *device.decode_limits(complement, most, is_signed), count
 
 
 def _as_ids(arrays: list[Array], xp: ArrayModule) -> list[Array]:

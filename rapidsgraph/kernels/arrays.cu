@@ -5,6 +5,7 @@
 // The second pass begins with the sum over the ranges before its own.
 
 #include "grid.cuh"
+#include "limits.cuh"
 
 #define ITEMS 4  // consecutive values that a thread sums
 
@@ -21,11 +22,20 @@
 #define order_t int
 #endif
 
-// count[0] += number of values that are not 0.
+// count[0] += number of values that are not 0. Flags, a byte each, are read eight at a time.
 extern "C" __global__ void count_nonzero(long long num_values, const value_t *values,
                                          long long *count) {
-  long long nonzero = 0;
-  STRIDE(i, num_values) nonzero += values[i] != (value_t)0;
+  long long nonzero = 0, done = 0;
+  if (sizeof(value_t) == 1 && (u64)values % sizeof(u64) == 0) {
+    const u64 *words = (const u64 *)values;
+    done = num_values / sizeof(u64);
+    STRIDE(i, done) {  // sets the highest bit of each byte that is not 0
+      const u64 low_bits = 0x7f7f7f7f7f7f7f7full, word = words[i];
+      nonzero += __popcll((((word & low_bits) + low_bits) | word) & ~low_bits);
+    }
+    done *= sizeof(u64);
+  }
+  STRIDE(i, num_values - done) nonzero += values[done + i] != (value_t)0;
   nonzero = warp_sum(nonzero);
   if (threadIdx.x % WARP == 0 && nonzero) atomicAdd((u64 *)count, (u64)nonzero);
 }
@@ -34,33 +44,17 @@ extern "C" __global__ void count_nonzero(long long num_values, const value_t *va
 // unsigned ones in the same order. Both are 0 before.
 extern "C" __global__ void measure_range(long long num_values, const value_t *values,
                                          long long is_signed, unsigned long long *limits) {
-  __shared__ u64 block_limits[2];
-  if (threadIdx.x < 2) block_limits[threadIdx.x] = 0;
-  __syncthreads();
   const long long stride = gridDim.x * (long long)blockDim.x;
-  u64 least = 0, most = 0;
-  const auto take = [&](value_t value) {
-    const u64 ordered = (u64)(long long)value ^ (is_signed ? 1ull << 63 : 0);
-    least = max(least, ~ordered);
-    most = max(most, ordered);
-  };
+  Limits own;
   long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   for (; i + 3 * stride < num_values; i += 4 * stride) {  // four loads are in flight
     const value_t first = values[i], second = values[i + stride];
     const value_t third = values[i + 2 * stride], fourth = values[i + 3 * stride];
-    take(first), take(second), take(third), take(fourth);
+    own.take(first, is_signed), own.take(second, is_signed);
+    own.take(third, is_signed), own.take(fourth, is_signed);
   }
-  for (; i < num_values; i += stride) take(values[i]);
-  for (int step = WARP / 2; step > 0; step /= 2) {
-    least = max(least, __shfl_xor_sync(FULL_MASK, least, step));
-    most = max(most, __shfl_xor_sync(FULL_MASK, most, step));
-  }
-  if (threadIdx.x % WARP == 0) {
-    atomicMax(block_limits, least);
-    atomicMax(block_limits + 1, most);
-  }
-  __syncthreads();
-  if (threadIdx.x < 2) atomicMax(limits + threadIdx.x, block_limits[threadIdx.x]);
+  for (; i < num_values; i += stride) own.take(values[i], is_signed);
+  own.merge(limits);
 }
 
 // values[i] = value.
@@ -77,6 +71,21 @@ extern "C" __global__ void fill_range(long long num_values, value_t *values) {
 extern "C" __global__ void put(long long num_indices, const int *indices, double value,
                                value_t *values) {
   STRIDE(i, num_indices) values[indices[i]] = (value_t)value;
+}
+
+// values = eight numbers, which take less time as parameters of a launch than as a copy.
+extern "C" __global__ void write_eight(double first, double second, double third, double fourth,
+                                       double fifth, double sixth, double seventh, double eighth,
+                                       double *values) {
+  if (blockIdx.x || threadIdx.x) return;
+  values[0] = first, values[1] = second, values[2] = third, values[3] = fourth;
+  values[4] = fifth, values[5] = sixth, values[6] = seventh, values[7] = eighth;
+}
+
+// new_values[i] = values[i] where flags[i], elsewhere `other`.
+extern "C" __global__ void select(long long num_values, const bool *flags, const value_t *values,
+                                  long long other, value_t *new_values) {
+  STRIDE(i, num_values) new_values[i] = flags[i] ? values[i] : (value_t)other;
 }
 
 // positions[order[i]] = i.

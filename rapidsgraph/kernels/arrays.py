@@ -25,6 +25,14 @@ def put(num_indices, indices, value, values):
     values[indices] = value
 
 
+def write_eight(first, second, third, fourth, fifth, sixth, seventh, eighth, values):
+    values[:] = first, second, third, fourth, fifth, sixth, seventh, eighth
+
+
+def select(num_values, flags, values, other, new_values):
+    new_values[:] = np.where(flags, values, np.array(other).astype(values.dtype))
+
+
 def invert_order(num_items, order, positions):
     positions[order] = np.arange(num_items, dtype=np.int32)
 

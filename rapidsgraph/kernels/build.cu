@@ -9,6 +9,7 @@
 // without self-loops if drop_loops. Chunk c is the edges chunk_starts[c] to chunk_starts[c + 1].
 
 #include "grid.cuh"
+#include "limits.cuh"
 #include "search.cuh"
 
 #ifndef name_t
@@ -32,6 +33,21 @@ extern "C" __global__ void mark_present(long long num_names, const name_t *names
     const long long index = names[i] - min_name;
     if (!is_present[index]) is_present[index] = true;  // a read is cheaper than a contended write
   }
+}
+
+// Mark the names from min_name to min_name + num_flags - 1 like mark_present, and find the limits
+// of all names like measure_range in arrays.cu.
+extern "C" __global__ void mark_names(long long num_names, const name_t *names, long long is_signed,
+                                      long long min_name, long long num_flags, bool *is_present,
+                                      unsigned long long *limits) {
+  Limits own;
+  STRIDE(i, num_names) {
+    const long long name = (long long)names[i];
+    const u64 index = (u64)name - (u64)min_name;
+    own.take(name, is_signed);
+    if (index < (u64)num_flags && !is_present[index]) is_present[index] = true;
+  }
+  own.merge(limits);
 }
 
 // ids[i] = table[names[i] - min_name].
@@ -81,28 +97,20 @@ extern "C" __global__ void sort_endpoints(long long num_edges, const int *source
   }
 }
 
-// packed[i] = major[i] << 32 | minor[i], which sorts pairs by (major, minor).
-extern "C" __global__ void pack_pairs(long long num_pairs, const int *major, const int *minor,
-                                      long long *packed) {
-  STRIDE(i, num_pairs) packed[i] = (long long)major[i] << 32 | (unsigned)minor[i];
+// packed[i] = major[i] << minor_bits | minor[i], which sorts pairs by (major, minor).
+extern "C" __global__ void pack_pairs(long long num_pairs, long long minor_bits, const int *major,
+                                      const int *minor, long long *packed) {
+  STRIDE(i, num_pairs) packed[i] = (long long)major[i] << minor_bits | minor[i];
 }
 
-// minor[i] = the low half of packed[i].
-extern "C" __global__ void unpack_minor(long long num_pairs, const long long *packed,
-                                        order_t *minor) {
-  STRIDE(i, num_pairs) minor[i] = (order_t)packed[i];
-}
-
-// packed[i] = keys[i] << 32 | i, which sorts positions by key, stably.
-extern "C" __global__ void pack_positions(long long num_keys, const int *keys, long long *packed) {
-  STRIDE(i, num_keys) packed[i] = (long long)keys[i] << 32 | (unsigned)i;
-}
-
-// offsets[k] = number of sorted packed pairs whose major key is below k. A binary search per key
-// takes less time than an atomic addition per pair.
-extern "C" __global__ void find_offsets(long long num_keys, long long num_pairs,
-                                        const long long *packed, long long *offsets) {
-  STRIDE(key, num_keys + 1) offsets[key] = position(packed, 0, num_pairs, key << 32);
+// Split sorted pairs: minor keys, and offsets[k] = number of pairs whose major key is below k. A
+// binary search per key takes less time than an atomic addition per pair.
+extern "C" __global__ void split_pairs(long long num_keys, long long num_pairs,
+                                       long long minor_bits, const long long *packed,
+                                       long long *offsets, int *minor) {
+  const long long mask = (1ll << minor_bits) - 1;
+  STRIDE(i, num_pairs) minor[i] = (int)(packed[i] & mask);
+  STRIDE(key, num_keys + 1) offsets[key] = position(packed, 0, num_pairs, key << minor_bits);
 }
 
 // is_first[i] = arc i is the first from its row to its neighbor; num_first[0] += such arcs.

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import prange
 
+from .arrays import measure_range
 from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM
 from .jit import parallel, serial
 
@@ -18,6 +19,12 @@ def mark_present(num_names, names, min_name, is_present):
         index = np.uint64(names[i] - min_name)
         if not is_present[index]:  # a read is cheaper than a contended write
             is_present[index] = True
+
+
+def mark_names(num_names, names, is_signed, min_name, num_flags, is_present, limits):
+    indices = names.astype(np.uint64) - np.uint64(min_name % 2**64)
+    is_present[indices[indices < num_flags]] = True
+    measure_range(num_names, names, is_signed, limits)
 
 
 @parallel
@@ -47,22 +54,14 @@ def sort_endpoints(num_edges, sources, destinations, low, high):
     np.maximum(sources, destinations, out=high)
 
 
-def pack_pairs(num_pairs, major, minor, packed):
-    np.left_shift(major, 32, out=packed, dtype=np.int64)
+def pack_pairs(num_pairs, minor_bits, major, minor, packed):
+    np.left_shift(major, minor_bits, out=packed, dtype=np.int64)
     packed |= minor
 
 
-def unpack_minor(num_pairs, packed, minor):
-    minor[:] = packed.astype(minor.dtype)
-
-
-def pack_positions(num_keys, keys, packed):
-    np.left_shift(keys, 32, out=packed, dtype=np.int64)
-    packed |= np.arange(num_keys)
-
-
-def find_offsets(num_keys, num_pairs, packed, offsets):
-    offsets[:] = np.searchsorted(packed, np.arange(num_keys + 1) << 32)
+def split_pairs(num_keys, num_pairs, minor_bits, packed, offsets, minor):
+    minor[:] = packed & ((1 << minor_bits) - 1)
+    offsets[:] = np.searchsorted(packed, np.arange(num_keys + 1) << minor_bits)
 
 
 def mark_first(num_rows, offsets, neighbors, is_first, num_first):

@@ -24,8 +24,9 @@ KEEP_ALL = -1  # parallel edges are not merged
 ARC_CHUNK = 1024  # consecutive arcs that a warp processes, of any number of rows
 
 # Radix sort
-SORT_TILE = 4096  # consecutive items that a block moves
+SORT_TILE = 4096  # consecutive keys that a block moves
 SORT_DIGITS = 256  # threads of the block, and the most digits of a pass
+SORT_PASSES = 8  # the most passes
 
 # Sums by key: bits of the largest weight before the point of its high part, and bits of a low part
 SUM_HIGH_BITS, SUM_LOW_BITS = 30, 32

@@ -1,115 +1,174 @@
-// A stable radix sort of items by integer keys, least significant digit first.
+// A stable radix sort of 64-bit keys, least significant digit first.
 //
-// CuPy sorts by all bits of a key; these passes by those that the keys have. A pass sorts by the
-// digit of `shift`, of which there are num_digits: a power of two, at most SORT_DIGITS. A block of
-// SORT_DIGITS threads has tile t: the items from t * SORT_TILE. counts and starts have a value per
-// digit and tile of it.
+// CuPy sorts by all bits of a key; these passes by those that the keys have. Each pass reads and
+// writes the keys once: a block has a tile of SORT_TILE consecutive ones, and learns from the tiles
+// before its own where to put the keys of each digit. A digit has digit_bits bits, at most as many
+// as SORT_DIGITS needs, from `shift` on. The caller sets histograms, states and tickets to 0.
 //
-// Reference: N. Satish, M. Harris, M. Garland, "Designing efficient sorting algorithms for manycore
-// GPUs", IPDPS 2009. https://doi.org/10.1109/IPDPS.2009.5161005
+// A state of a tile and digit is 0, or how many keys of the tile have the digit (COUNTED), or where
+// they end in the result (LOCATED), with the kind in its two highest bits but the sign.
+//
+// Reference: A. Adinets, D. Merrill, "Onesweep: a faster least significant digit radix sort for
+// GPUs", 2022. https://arxiv.org/abs/2206.01784
 
 #include "grid.cuh"
-#include "search.cuh"
 
-#ifndef count_t
-#define count_t int
+#ifndef state_t
+#define state_t int
 #endif
 
 #define SORT_WARPS (SORT_DIGITS / WARP)
 #define LANE_ITEMS (SORT_TILE / SORT_DIGITS)
+#define STATE_BATCH 4  // states that a thread loads at once
+#define KIND_SHIFT (8 * sizeof(state_t) - 3)
+#define COUNTED ((state_t)1 << KIND_SHIFT)
+#define LOCATED ((state_t)2 << KIND_SHIFT)
 
-// counts[digit * tiles + tile] = items of the tile that have the digit.
-extern "C" __global__ void count_digits(long long num_items, long long shift, long long num_digits,
-                                        const int *keys, count_t *counts) {
-  __shared__ int histogram[SORT_DIGITS];
-  const int digit = threadIdx.x, mask = (int)num_digits - 1;
-  const long long start = blockIdx.x * (long long)SORT_TILE;
-  const long long stop = min(start + SORT_TILE, num_items);
-  histogram[digit] = 0;
-  __syncthreads();
-  for (long long i = start + threadIdx.x; i < stop; i += SORT_DIGITS)
-    atomicAdd(histogram + (keys[i] >> shift & mask), 1);
-  __syncthreads();
-  if (digit < num_digits) counts[digit * (long long)gridDim.x + blockIdx.x] = histogram[digit];
+__device__ __forceinline__ int digit_of(long long key, long long shift, long long digit_bits) {
+  return (int)(key >> shift) & ((1 << digit_bits) - 1);
 }
 
-// Move items to their positions: starts[digit * tiles + tile] is that of the first item of the tile
-// that has the digit. Shared memory puts the tile in order first, so that neighboring threads store
-// to neighboring positions.
+// histograms[pass * SORT_DIGITS + digit] += keys that have the digit in a pass. The passes share
+// num_bits bits from first_bit on, digit_bits each but the last one.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    count_digits(long long num_keys, long long first_bit, long long num_bits, long long digit_bits,
+                 long long num_passes, const long long *keys, long long *histograms) {
+  __shared__ int counts[SORT_PASSES * SORT_DIGITS];
+  const int size = (int)num_passes * SORT_DIGITS;
+  for (int i = threadIdx.x; i < size; i += BLOCK_THREADS) counts[i] = 0;
+  __syncthreads();
+  const long long mask = (1ll << num_bits) - 1;
+  STRIDE(i, num_keys) {
+    long long rest = keys[i] >> first_bit & mask;
+    for (int pass = 0; pass < num_passes; pass++, rest >>= digit_bits)
+      atomicAdd(counts + pass * SORT_DIGITS + digit_of(rest, 0, digit_bits), 1);
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < size; i += BLOCK_THREADS)
+    if (counts[i]) atomicAdd((u64 *)histograms + i, (u64)counts[i]);
+}
+
+// The sum over the lower threads of a block of SORT_DIGITS.
+__device__ __forceinline__ long long sum_lower(long long value) {
+  __shared__ long long totals[SORT_WARPS];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  long long sum = value;
+#pragma unroll
+  for (int step = 1; step < WARP; step *= 2) {
+    const long long lower = __shfl_up_sync(FULL_MASK, sum, step);
+    if (lane >= step) sum += lower;
+  }
+  __syncthreads();  // all have read the totals of the last call
+  if (lane == WARP - 1) totals[warp] = sum;
+  __syncthreads();
+  sum -= value;
+  for (int w = 0; w < warp; w++) sum += totals[w];
+  return sum;
+}
+
+// One pass: move the keys, and with_positions also the position of each one before all passes,
+// which is its index if is_first.
 extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 3)
-    move_items(long long num_items, long long shift, long long num_digits, const int *keys,
-               const int *values, const count_t *starts, int *new_keys, int *new_values) {
-  __shared__ int tile_keys[SORT_TILE];
-  __shared__ int tile_values[SORT_TILE];
+    sort_by_digit(long long num_keys, long long shift, long long digit_bits,
+                  long long with_positions, long long is_first, const long long *histogram,
+                  const long long *keys, const unsigned int *positions, long long *new_keys,
+                  unsigned int *new_positions, state_t *states, unsigned int *ticket) {
+  __shared__ long long tile_keys[SORT_TILE];
   __shared__ int cursors[SORT_WARPS][SORT_DIGITS];  // positions in the tile
-  __shared__ count_t shifts[SORT_DIGITS];           // from a position in the tile to the global one
-  __shared__ int warp_totals[SORT_WARPS];
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, mask = (int)num_digits - 1;
-  const long long tile_start = blockIdx.x * (long long)SORT_TILE;
-  const int tile_size = (int)min((long long)SORT_TILE, num_items - tile_start);
+  __shared__ long long moves[SORT_DIGITS];          // from a position in the tile to the result
+  __shared__ unsigned shared_tile;
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, digit = threadIdx.x;
+  if (threadIdx.x == 0) shared_tile = atomicAdd(ticket, 1u);  // tiles begin in their order
+  for (int w = 0; w < SORT_WARPS; w++) cursors[w][digit] = 0;
+  __syncthreads();
+  const long long tile = shared_tile, tile_start = tile * SORT_TILE;
+  const int tile_size = (int)min((long long)SORT_TILE, num_keys - tile_start);
   const int start = warp * WARP * LANE_ITEMS + lane;
-  int key[LANE_ITEMS];
+  long long key[LANE_ITEMS];
 #pragma unroll
   for (int k = 0; k < LANE_ITEMS; k++)
     key[k] = start + k * WARP < tile_size ? keys[tile_start + start + k * WARP] : 0;
-  for (int w = 0; w < SORT_WARPS; w++) cursors[w][threadIdx.x] = 0;
-  __syncthreads();
-  // Items of a warp are ranked in their order among those with the same digit.
+
+  // Keys of a warp are ranked in their order among those with the same digit.
   int rank[LANE_ITEMS];
 #pragma unroll
   for (int k = 0; k < LANE_ITEMS; k++) {
-    const bool is_item = start + k * WARP < tile_size;
-    const int digit = is_item ? key[k] >> shift & mask : -1;
-    const unsigned peers = __match_any_sync(FULL_MASK, digit);
-    const int before = is_item ? cursors[warp][digit] : 0;
+    const bool is_key = start + k * WARP < tile_size;
+    const int own = is_key ? digit_of(key[k], shift, digit_bits) : -1;
+    const unsigned peers = __match_any_sync(FULL_MASK, own);
+    const int before = is_key ? cursors[warp][own] : 0;
     const int rank_among_peers = __popc(peers & ((1u << lane) - 1));
     __syncwarp();  // all have read their cursors
-    if (is_item && rank_among_peers == 0) cursors[warp][digit] = before + __popc(peers);
+    if (is_key && rank_among_peers == 0) cursors[warp][own] = before + __popc(peers);
     __syncwarp();
     rank[k] = before + rank_among_peers;
   }
   __syncthreads();
 
-  // Each thread has a digit: the scan over digits and then warps gives the cursors.
-  int total = 0;
-  for (int w = 0; w < SORT_WARPS; w++) total += cursors[w][threadIdx.x];
-  int before = total;
-#pragma unroll
-  for (int step = 1; step < WARP; step *= 2) {
-    const int other = __shfl_up_sync(FULL_MASK, before, step);
-    if (lane >= step) before += other;
-  }
-  if (lane == WARP - 1) warp_totals[warp] = before;
-  __syncthreads();
-  before -= total;
-  for (int w = 0; w < warp; w++) before += warp_totals[w];
-  if (threadIdx.x < num_digits)
-    shifts[threadIdx.x] = starts[threadIdx.x * (long long)gridDim.x + blockIdx.x] - before;
+  // From here on, each thread has a digit, too.
+  int count = 0;
   for (int w = 0; w < SORT_WARPS; w++) {
-    const int count = cursors[w][threadIdx.x];
-    cursors[w][threadIdx.x] = before;
-    before += count;
+    const int warp_count = cursors[w][digit];
+    cursors[w][digit] = count;
+    count += warp_count;
   }
+  volatile state_t *own_state = states + tile * SORT_DIGITS + digit;
+  long long located = 0;
+  if (tile == 0)
+    located = sum_lower(histogram[digit]);
+  else
+    *own_state = COUNTED | (state_t)count;
+  const int first = (int)sum_lower(count);
+  for (int w = 0; w < SORT_WARPS; w++) cursors[w][digit] += first;
   __syncthreads();
-
 #pragma unroll
   for (int k = 0; k < LANE_ITEMS; k++)
     if (start + k * WARP < tile_size) {
-      const int to = cursors[warp][key[k] >> shift & mask] + rank[k];
-      tile_keys[to] = key[k];
-      tile_values[to] = values[tile_start + start + k * WARP];
+      rank[k] += cursors[warp][digit_of(key[k], shift, digit_bits)];
+      tile_keys[rank[k]] = key[k];
     }
-  __syncthreads();
-  for (int i = threadIdx.x; i < tile_size; i += SORT_DIGITS) {
-    const int sorted_key = tile_keys[i];
-    const count_t to = shifts[sorted_key >> shift & mask] + i;
-    new_keys[to] = sorted_key;
-    new_values[to] = tile_values[i];
+  bool is_located = tile == 0;
+  for (long long other = tile - 1; !is_located;) {
+    state_t read[STATE_BATCH];
+#pragma unroll
+    for (int k = 0; k < STATE_BATCH; k++) {  // the first tile has always been located
+      const long long before = max(other - k, 0ll);
+      read[k] = *(volatile const state_t *)(states + before * SORT_DIGITS + digit);
+    }
+#pragma unroll
+    for (int k = 0; k < STATE_BATCH; k++) {
+      if (is_located || read[k] == 0) break;  // and try again from there
+      located += read[k] & (COUNTED - 1);
+      is_located = (read[k] & LOCATED) != 0;
+      other--;
+    }
   }
-}
+  *own_state = LOCATED | (state_t)(located + count);
+  moves[digit] = located - first;
+  __syncthreads();
 
-// offsets[k] = number of sorted keys below k.
-extern "C" __global__ void find_key_offsets(long long num_keys, long long num_items,
-                                            const int *keys, long long *offsets) {
-  STRIDE(key, num_keys + 1) offsets[key] = position(keys, 0, num_items, (int)key);
+  long long to[LANE_ITEMS];
+#pragma unroll
+  for (int k = 0; k < LANE_ITEMS; k++) {
+    const int i = k * SORT_DIGITS + threadIdx.x;
+    if (i >= tile_size) continue;
+    const long long sorted_key = tile_keys[i];
+    to[k] = moves[digit_of(sorted_key, shift, digit_bits)] + i;
+    new_keys[to[k]] = sorted_key;
+  }
+  if (!with_positions) return;
+  unsigned *tile_positions = (unsigned *)tile_keys;
+  __syncthreads();  // all have read the keys
+#pragma unroll
+  for (int k = 0; k < LANE_ITEMS; k++) {
+    const long long i = tile_start + start + k * WARP;
+    if (start + k * WARP < tile_size)
+      tile_positions[rank[k]] = is_first ? (unsigned)i : positions[i];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < LANE_ITEMS; k++) {
+    const int i = k * SORT_DIGITS + threadIdx.x;
+    if (i < tile_size) new_positions[to[k]] = tile_positions[i];
+  }
 }

@@ -2,26 +2,31 @@
 
 import numpy as np
 
-from .constants import SORT_TILE
+from .constants import SORT_DIGITS
 
 
-def _cells(shift, num_digits, keys, num_cells):
-    """Return the index of each item's digit and tile in `counts` and `starts`."""
-    digits, tiles = keys >> shift & (num_digits - 1), np.arange(keys.size) // SORT_TILE
-    return digits * np.int64(num_cells // num_digits) + tiles
+def count_digits(num_keys, first_bit, num_bits, digit_bits, num_passes, keys, histograms):
+    compared = keys >> first_bit & ((1 << num_bits) - 1)
+    digits = compared[:, None] >> digit_bits * np.arange(num_passes) & ((1 << digit_bits) - 1)
+    cells = (np.arange(num_passes) * SORT_DIGITS + digits).ravel()
+    histograms += np.bincount(cells, minlength=histograms.size)
 
 
-def count_digits(num_items, shift, num_digits, keys, counts):
-    counts[:] = np.bincount(_cells(shift, num_digits, keys, counts.size), minlength=counts.size)
-
-
-def move_items(num_items, shift, num_digits, keys, values, starts, new_keys, new_values):
-    cells = _cells(shift, num_digits, keys, starts.size)
-    order, sizes = np.argsort(cells, kind="stable"), np.bincount(cells, minlength=starts.size)
-    ranks = np.arange(num_items) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    to = np.repeat(starts, sizes) + ranks
-    new_keys[to], new_values[to] = keys[order], values[order]
-
-
-def find_key_offsets(num_keys, num_items, keys, offsets):
-    offsets[:] = np.searchsorted(keys, np.arange(num_keys + 1))
+def sort_by_digit(
+    num_keys,
+    shift,
+    digit_bits,
+    with_positions,
+    is_first,
+    histogram,
+    keys,
+    positions,
+    new_keys,
+    new_positions,
+    states,
+    ticket,
+):
+    order = np.argsort(keys >> shift & ((1 << digit_bits) - 1), kind="stable")
+    new_keys[:] = keys[order]
+    if with_positions:
+        new_positions[:] = order if is_first else positions[order]

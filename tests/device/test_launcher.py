@@ -12,7 +12,7 @@ from rapidsgraph.device import launcher
 
 KEY = ("pagerank", "iterate", (("value_t", "float"),), True, 0)
 FIRST, SECOND = (
-    ("build", entry, (), False, 0) for entry in ("pack_pairs", "mark_first")
+    ("build", entry, (), False, 0) for entry in ("mark_proper", "sort_endpoints")
 )  # a group
 
 
@@ -79,7 +79,7 @@ def test_a_launch_compiles_what_no_thread_has_begun(compiled):
     compiled.may_begin.clear()  # the only thread waits
     launcher.compile_in_thread(*KEY)
     launcher.compile_in_thread(*FIRST)
-    assert launcher._cuda_function(*FIRST) == (1, "pack_pairs")
+    assert launcher._cuda_function(*FIRST) == (1, "mark_proper")
     [(stem, _, thread)] = compiled.made
     assert stem == "build" and thread == threading.current_thread().name
 
@@ -87,10 +87,10 @@ def test_a_launch_compiles_what_no_thread_has_begun(compiled):
 def test_entries_of_a_group_are_compiled_once(compiled):
     launcher.compile_in_thread(*FIRST)
     launcher.compile_in_thread(*SECOND)
-    assert launcher._cuda_function(*SECOND) == (1, "mark_first")
-    assert launcher._cuda_function(*FIRST) == (1, "pack_pairs")
+    assert launcher._cuda_function(*SECOND) == (1, "sort_endpoints")
+    assert launcher._cuda_function(*FIRST) == (1, "mark_proper")
     [(_, group, _)] = compiled.made
-    assert {"pack_pairs", "mark_first"} <= set(group)
+    assert {"mark_proper", "sort_endpoints"} <= set(group)
 
 
 def test_a_failure_in_the_thread_is_not_kept(compiled):

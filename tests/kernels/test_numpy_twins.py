@@ -92,19 +92,24 @@ def test_components_of_small_graphs_are_numbered_in_one_block(xp, num_vertices, 
     assert np.array_equal(device.to_host(components), expected)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint64"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_offsets_of_sorted_pairs(xp, seed):
+def test_marked_names_and_their_range(xp, seed, dtype):
     random = np.random.default_rng(seed)
-    num_keys, num_pairs = int(random.integers(1, 50)), int(random.integers(0, 200))
-    keys = np.sort(random.integers(0, num_keys, num_pairs))
-    packed = keys << 32 | random.integers(0, 2**31, num_pairs)
-    offsets = xp.full(num_keys + 1, -1, xp.int64)
+    low = 0 if dtype == "uint64" else -50
+    first, num_flags = int(random.integers(low, 50)), int(random.integers(1, 100))
+    names = random.integers(low, 100, int(random.integers(1, 200))).astype(dtype)
+    names[random.integers(names.size)] = np.iinfo(dtype).max
+    is_present, limits = xp.zeros(num_flags, bool), xp.zeros(2, xp.uint64)
     device.launch(
-        "build", "find_offsets", size=num_keys + 1,
-        num_keys=num_keys, num_pairs=num_pairs, packed=xp.asarray(np.sort(packed)), offsets=offsets,
+        "build", "mark_names", size=names.size,
+        num_names=names.size, names=xp.asarray(names), is_signed=dtype != "uint64", min_name=first,
+        num_flags=num_flags, is_present=is_present, limits=limits,
     )  # fmt: skip
-    expected = [sum(1 for key in keys if key < stop) for stop in range(num_keys + 1)]
-    assert [int(offset) for offset in offsets] == expected
+    marked = [name - first for name in names.tolist() if first <= name < first + num_flags]
+    assert np.flatnonzero(device.to_host(is_present)).tolist() == sorted(set(marked))
+    extremes = device.decode_limits(*limits.tolist(), dtype != "uint64")
+    assert extremes == (min(names.tolist()), max(names.tolist()))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float64"])
@@ -112,6 +117,7 @@ def test_offsets_of_sorted_pairs(xp, seed):
 def test_count_of_values_other_than_zero(xp, seed, dtype):
     random = np.random.default_rng(seed)
     values = random.integers(-1, 2, int(random.integers(0, 500))).astype(dtype)
+    values = values[int(random.integers(0, 9)) :]
     count = xp.full(1, 3, xp.int64)
     device.launch(
         "arrays", "count_nonzero", size=values.size,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rapidsgraph import device
 from rapidsgraph.graph import pair_sort, radix_sort
 from rapidsgraph.kernels.constants import SORT_TILE
 
@@ -15,38 +16,56 @@ def xp(request):
 def draw_keys(kind, size, num_keys):
     random = np.random.default_rng(size)
     if kind == "skewed":
-        return (num_keys * random.random(size) ** 8).astype(np.int32)
+        return (num_keys * random.random(size) ** 8).astype(np.int64)
     return {
-        "random": random.integers(0, num_keys, size, np.int32),
-        "equal": np.full(size, num_keys - 1, np.int32),
-        "descending": (np.arange(size, dtype=np.int32)[::-1] % num_keys).astype(np.int32),
+        "random": random.integers(0, num_keys, size),
+        "equal": np.full(size, num_keys - 1),
+        "descending": np.arange(size)[::-1] % num_keys,
     }[kind]
 
 
-@pytest.mark.parametrize("num_keys", [1, 2, 3, 1000, 2**16, 2**16 + 1, 2**22, 2**31 - 1])
+def check_sort(xp, keys, first_bit, num_bits):
+    order = np.argsort(keys >> first_bit & ((1 << num_bits) - 1), kind="stable")
+    for with_positions in (False, True):
+        new_keys, positions = radix_sort.sort_by_bits(
+            xp.array(keys), first_bit, num_bits, with_positions=with_positions
+        )
+        assert np.array_equal(device.to_host(new_keys), keys[order])
+        expected = order if with_positions else order[:0]
+        assert positions.dtype == np.uint32
+        assert np.array_equal(device.to_host(positions), expected)
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("num_bits", [0, 1, 8, 9, 21, 62])
 @pytest.mark.parametrize("kind", ["random", "skewed", "equal", "descending"])
-@pytest.mark.parametrize("size", [1, 31, 33, SORT_TILE, SORT_TILE + 1, 3 * SORT_TILE + 77])
-def test_items_are_sorted_stably(xp, kind, size, num_keys):
-    keys = draw_keys(kind, size, num_keys)
-    values = np.arange(size, dtype=np.int32)
-    order = np.argsort(keys, kind="stable")
-    new_keys, new_values = radix_sort.sort_by_key(xp.asarray(keys), num_keys, xp.asarray(values))
-    assert new_keys.tolist() == keys[order].tolist()
-    assert new_values.tolist() == order.tolist()
+@pytest.mark.parametrize("size", [0, 1, 31, 33, SORT_TILE, SORT_TILE + 1, 3 * SORT_TILE + 77])
+def test_keys_are_sorted_stably(xp, kind, size, num_bits):
+    check_sort(xp, draw_keys(kind, size, 2**num_bits), 0, num_bits)
 
 
-@pytest.mark.parametrize("num_keys", [1, 5, 3000])
-def test_offsets_of_sorted_keys(xp, num_keys):
-    keys = np.sort(draw_keys("random", 2000, num_keys))
-    offsets = radix_sort.find_offsets(xp.asarray(keys), num_keys)
-    assert offsets.tolist() == np.searchsorted(keys, np.arange(num_keys + 1)).tolist()
+@pytest.mark.parametrize(("first_bit", "num_bits"), [(21, 21), (32, 30), (5, 1), (0, 33)])
+def test_keys_are_sorted_by_some_bits(xp, first_bit, num_bits):
+    check_sort(xp, draw_keys("random", 2 * SORT_TILE, 2**62), first_bit, num_bits)
+
+
+def test_many_keys_have_longer_states(xp, monkeypatch):
+    monkeypatch.setattr(radix_sort, "MAX_SHORT_STATES", 0)
+    check_sort(xp, draw_keys("skewed", 5 * SORT_TILE + 1, 2**20), 0, 20)
 
 
 @pytest.mark.gpu
-@pytest.mark.sanitizer
+@pytest.mark.parametrize("kind", ["random", "skewed"])
+def test_tiles_wait_for_those_before_them(kind):
+    """There are many times as many tiles as the GPU holds at once."""
+    cupy = pytest.importorskip("cupy")
+    check_sort(cupy, draw_keys(kind, 4000 * SORT_TILE + 9, 2**20), 0, 20)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("with_order", [False, True])
 @pytest.mark.parametrize("minor_sorted", [False, True])
-def test_pairs_are_sorted_as_by_packed_keys(with_order, minor_sorted, monkeypatch):
+def test_pairs_are_sorted_as_by_cupy(with_order, minor_sorted, monkeypatch):
     cupy = pytest.importorskip("cupy")
     random = np.random.default_rng(1)
     major, minor = random.integers(0, 5000, (2, 70_000)).astype(np.int32)
