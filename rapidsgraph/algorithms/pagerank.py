@@ -123,10 +123,10 @@ class PageRankProblem:
         self.uniform_value: float | None
         has_policy = dangling is None or isinstance(dangling, str)
         if has_policy and parameters.personalization is None and parameters.start is None:
-            # One copy to the device instead of four, and no kernels.
+            # One small kernel instead of copies to the device.
             self.uniform_value = value = 1 / labeling.num_vertices
             terms = (1 - damping) * value, damping * (value if dangling != "drop" else 0.0), value
-            values = labeling.xp.asarray([0.0, math.inf, 0.0, 0.0, value, *terms])
+            values = device.from_eight([0.0, math.inf, 0.0, 0.0, value, *terms], labeling.xp)
             self.state = values[:5]
             self.teleport, self.dangling_weights, self.start = values[5:].reshape(3, 1)
             return
@@ -186,10 +186,10 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
     pagerank = xp.empty(num_vertices, value_type)
     contributions = xp.empty((2, layout.num_contributions + 1), value_type)
-    state = problem.state
+    state, dangling_mass = problem.state, 0.0
     if layout.num_dangling:
-        state[2] = (
-            (start * (layout.inverse_weights == 0)).sum() if problem.uniform_value is None
+        dangling_mass = (
+            float((start * (layout.inverse_weights == 0)).sum()) if problem.uniform_value is None
             else float(value_type(problem.uniform_value)) * layout.num_dangling
         )  # fmt: skip
     buffers = form.allocate_buffers(layout)
@@ -200,7 +200,10 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
         "has_contribution_index": layout.contribution_index.size > 0,
         "contributions": contributions.reshape(-1), "pagerank": pagerank,
     }  # fmt: skip
-    device.launch("pagerank", "initialize_rows", start=start, num_starts=start.size, **rows)
+    device.launch(
+        "pagerank", "initialize_rows", start=start, num_starts=start.size,
+        dangling_mass=dangling_mass, state=state, **rows,
+    )  # fmt: skip
     iterations, residual, has_converged = 0, math.inf, False
     while iterations < problem.max_iterations and not has_converged:
         count = min(problem.batch_size, problem.max_iterations - iterations)

@@ -315,6 +315,8 @@ def _index_contributions(
     if xp is np or not csc.neighbors.size:
         return same_as_rows, vertex_index, 0
     num_cached = _count_cacheable(num_vertices, value_type)
+    if num_cached == num_vertices:
+        return same_as_rows, vertex_index, num_cached
     by_gathers, num_gathers = order_by_degree(out_degrees), xp.zeros(2)
     device.launch(
         "pagerank_layout", "sum_first", size=num_cached, num_first=num_cached,

@@ -165,7 +165,8 @@ def get_column(
                 parameter=parameter,
                 column=name,
             )
-        return _convert_column(frame[name], name, parameter)
+        values = _numbers_of_cudf(frame, names.index(name)) if _is_cudf(frame) else None
+        return _convert_column(frame[name], name, parameter) if values is None else values
     except UnicodeEncodeError as error:  # pandas converts text to Arrow
         raise invalid_text_error(name, error.object) from error
     except GraphError as error:
@@ -337,18 +338,51 @@ def _is_valid_text(value: str) -> bool:
         return False
 
 
+def _is_cudf(frame: Frame) -> bool:
+    return library_name(frame) == "cudf"
+
+
+def _numbers_of_cudf(frame: Frame, position: int) -> Column | None:
+    """Return a column of integers or floating-point numbers of cuDF, or None for any other.
+
+    This goes through pylibcudf, because the selection of a column by cuDF takes longer than a small
+    BFS. Columns with nulls, of unsigned integers, which may be the codes of categories, and those
+    that cuDF may move to host memory are left to cuDF.
+    """
+    cudf, cupy = importlib.import_module("cudf"), device.import_cupy()
+    if cudf.get_option("spill"):
+        return None
+    column = frame.to_pylibcudf()[0].columns()[position]
+    dtype, data = _cudf_types().get(column.type().id()), column.data()
+    if dtype is None or data is None or column.null_count():
+        return None
+    device_id = cupy.cuda.runtime.getDevice()
+    memory = cupy.cuda.UnownedMemory(data.ptr, data.size, data, device_id)
+    start = cupy.cuda.MemoryPointer(memory, column.offset() * dtype.itemsize)
+    return cupy.ndarray(column.size(), dtype, start)
+
+
+@functools.cache
+def _cudf_types() -> dict[Any, np.dtype[Any]]:
+    type_ids = importlib.import_module("pylibcudf").TypeId
+    names = ("int8", "int16", "int32", "int64", "float32", "float64")
+    return {getattr(type_ids, name.upper()): np.dtype(name) for name in names}
+
+
 def _from_cudf(series: Any, name: Any, fit: str) -> Column:
-    if series.dtype.name == "category":
+    dtype = series.dtype
+    if dtype.name == "category":
         series = series.astype(series.cat.categories.dtype)
+        dtype = series.dtype
     if series.has_nulls:
-        if series.dtype.kind == "f":
+        if dtype.kind == "f":
             return series.astype("float64").fillna(np.nan).values
         raise missing_value_error(name, int(series.isna().values.argmax()))
-    if series.dtype.kind in "iufb":
+    if dtype.kind in "iufb":
         return series.values
-    if series.dtype.kind == "O" or str(series.dtype) in ("str", "string"):
+    if dtype.kind == "O" or str(dtype) in ("str", "string"):
         return series.reset_index(drop=True)
-    raise GraphError(f"{{column}} holds {series.dtype}; it must hold {fit}", column=name)
+    raise GraphError(f"{{column}} holds {dtype}; it must hold {fit}", column=name)
 
 
 def _from_arrow(chunked: Any, name: Any, fit: str) -> Column:

@@ -206,8 +206,7 @@ def _with_nulls(kind: str, values: Any, valid: Any) -> Any:
     if library == "pandas":
         return (values.astype(object) if kind == "arrays" else values).where(valid, None)
     if kind == "arrays":
-        xp = device.array_module(values)
-        return xp.where(valid, values, xp.asarray([-1]).astype(values.dtype))
+        return device.select(valid, values, -1)
     if kind == "pandas":
         return importlib.import_module(kind).arrays.IntegerArray(values, ~valid)
     import pyarrow

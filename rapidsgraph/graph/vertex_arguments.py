@@ -13,6 +13,8 @@ from ..errors import GraphError, VertexNotFoundError, format_value
 from ..validation import check_vertex_count, reject
 from .vertex_names import Labeling
 
+MAX_EXACT_INTEGER = 2**53  # up to which double precision has all integers
+
 
 def resolve_vertices(
     labeling: Labeling, vertices: Any, parameter: str = "source", *, may_be_empty: bool = False
@@ -51,8 +53,21 @@ def find_vertices(
     if type(vertices) is int and names.distinct[0] is None and 0 <= vertices < names.count:
         # The name is the id. A table of it would take longer than a search of a small graph.
         return device.full(1, vertices, np.int32, labeling.xp)
+    if type(vertices) is int and len(names.labels) == 1 and device.is_on_gpu(names.distinct[0]):
+        found = _find_on_gpu(vertices, names.distinct[0])
+        if found is not None:
+            return found
     table, columns = tabulate_vertices(labeling, vertices, parameter)
     return find_ids(labeling, table, columns, parameter, may_be_empty=may_be_empty)
+
+
+def _find_on_gpu(vertex: int, names: Array) -> Array | None:
+    """Return the id of a vertex as an array without a copy to the GPU, None if it is not found."""
+    if names.dtype == np.uint64 or abs(vertex) >= MAX_EXACT_INTEGER:
+        return None
+    xp = device.array_module(names)
+    ids = frames.find_numbers(device.full(1, vertex, np.int64, xp), names, xp)
+    return ids if ids.item() >= 0 else None
 
 
 def tabulate_vertices(

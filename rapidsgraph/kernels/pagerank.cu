@@ -198,13 +198,14 @@ extern "C" __global__ void check_convergence(long long num_blocks, double tolera
 }
 
 // Initial values of rows, of which `start` has one each or one for all, and their contributions:
-// both buffers are 0 where no row writes.
+// both buffers are 0 where no row writes. The dangling mass goes to state.
 extern "C" __global__ void initialize_rows(long long num_vertices, long long num_contributions,
                                            const double *start, long long num_starts,
-                                           const value_t *inverse_weights,
+                                           double dangling_mass, const value_t *inverse_weights,
                                            const int *contribution_index,
                                            long long has_contribution_index, value_t *contributions,
-                                           value_t *pagerank) {
+                                           value_t *pagerank, double *state) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) state[2] = dangling_mass;
   STRIDE(i, num_contributions + 1) {
     const long long index = i < num_vertices && has_contribution_index ? contribution_index[i] : i;
     const value_t value = i < num_vertices ? (value_t)start[num_starts > 1 ? i : 0] : (value_t)0;

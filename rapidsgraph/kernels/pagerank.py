@@ -284,12 +284,15 @@ def initialize_rows(
     num_contributions,
     start,
     num_starts,
+    dangling_mass,
     inverse_weights,
     contribution_index,
     has_contribution_index,
     contributions,
     pagerank,
+    state,
 ):
+    state[2] = dangling_mass
     contributions[:] = 0
     pagerank[:] = start
     index = contribution_index if has_contribution_index else slice(num_vertices)
