@@ -155,15 +155,15 @@ class PageRankProblem:
     @cached_property
     def weights(self) -> Array:
         """Weight of each arc over the weight that leaves its source, which fits any precision."""
-        csc = self.graph.csc
-        size = csc.neighbors.size if self.graph.weighted else 0
-        normalized = self.graph.xp.empty(size, self.value_type)
-        if size:
-            device.launch(
-                "pagerank_layout", "normalize_weights", size=size, num_arcs=size,
-                neighbors=csc.neighbors, weights=csc.weights, out_weights=self.graph.out_weights,
-                new_weights=normalized,
-            )  # fmt: skip
+        csc, xp, size = self.graph.csc, self.graph.xp, self.graph.csc.neighbors.size
+        if not size or not self.graph.weighted:
+            return device.no_values(self.value_type, xp)
+        normalized = xp.empty(size, self.value_type)
+        device.launch(
+            "pagerank_layout", "normalize_weights", size=size, num_arcs=size,
+            neighbors=csc.neighbors, weights=csc.weights, out_weights=self.graph.out_weights,
+            new_weights=normalized,
+        )  # fmt: skip
         return normalized
 
     @property

@@ -253,7 +253,7 @@ def build_layout(
         )  # fmt: skip
     neighbors = xp.empty(num_entries, xp.int32)
     weighted = weights.size > 0
-    new_weights = xp.empty(num_entries if weighted else 0, value_type)
+    new_weights = xp.empty(num_entries, value_type) if weighted else weights
     device.launch(
         "pagerank_layout", "arrange", size=WARP * num_rows,
         num_vertices=num_rows, num_contributions=num_contributions, num_whole_rows=num_whole_rows,
@@ -265,7 +265,7 @@ def build_layout(
         order, contribution_index, num_contributions, num_cached, rows.num_isolated,
         rows.num_dangling, num_long_rows, num_whole_rows, num_narrow_slices, num_chunks, chunk_rows,
         chunk_offsets, row_offsets, slice_offsets, neighbors,
-        new_weights if weighted else xp.empty(0, bool),
+        new_weights if weighted else device.no_values(bool, xp),
         invert_weights(out_weights, order, value_type),
     )  # fmt: skip
 
@@ -311,7 +311,7 @@ def _index_contributions(
 ) -> tuple[Array, Array, int]:
     """Return (contribution index by row or empty, by vertex, number of cached contributions)."""
     xp, num_vertices = device.array_module(order), order.size
-    vertex_index, same_as_rows = invert_order(order), xp.empty(0, xp.int32)
+    vertex_index, same_as_rows = invert_order(order), device.no_values(np.int32, xp)
     if xp is np or not csc.neighbors.size:
         return same_as_rows, vertex_index, 0
     num_cached = _count_cacheable(num_vertices, value_type)

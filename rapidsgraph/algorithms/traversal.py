@@ -230,7 +230,7 @@ def run_sssp(
         logger.debug("sssp: %d steps from %d sources", int(num_rounds), ids.size)
     if targets is not None:
         drop_farther(distances, targets)
-    result = TraversalResult(distances, graph.xp.empty(0, np.int32), num_rounds)
+    result = TraversalResult(distances, device.no_values(np.int32, graph.xp), num_rounds)
     if predecessors:
         result.predecessors = _compute_predecessors(
             graph, ids, distances, bottom_up, lists, pull_start

@@ -7,6 +7,7 @@ these are the operations of NumPy.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -79,6 +80,24 @@ def full(size: int, value: float, dtype: Any, xp: ArrayModule) -> Array:
     values = xp.empty(size, dtype)
     launch("arrays", "fill", size=size, num_values=size, value=value, values=values)
     return values
+
+
+def no_values(dtype: Any, xp: ArrayModule) -> Array:
+    """Return an array without values, which may be shared.
+
+    An allocation takes as long as a launch even if it has no bytes.
+    """
+    device_id = None if xp is np else xp.cuda.runtime.getDevice()
+    return _no_values(np.dtype(dtype), xp, device_id)
+
+
+@functools.cache
+def _no_values(dtype: np.dtype[Any], xp: ArrayModule, device_id: int | None) -> Array:
+    if device_id is None:
+        return np.empty(0, dtype)
+    # Without memory of an allocator, which callers may exchange.
+    memory = xp.cuda.UnownedMemory(0, 0, None, device_id)
+    return xp.ndarray(0, dtype, xp.cuda.MemoryPointer(memory, 0))
 
 
 def from_eight(numbers: Sequence[float], xp: ArrayModule) -> Array:

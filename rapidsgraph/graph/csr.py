@@ -68,7 +68,7 @@ def from_coo(
     offsets, neighbors, order = sort_pairs(
         coo, num_rows, with_order=weights is not None, minor_sorted=minor_sorted
     )
-    new_weights = xp.empty(0) if order is None else permute(weights, order)
+    new_weights = device.no_values(float, xp) if order is None else permute(weights, order)
     del weights, order
     adjacency, reduction = Adjacency(offsets, neighbors, new_weights), MULTI_EDGES[multi_edges]
     if reduction is None or not neighbors.size:
@@ -167,7 +167,7 @@ def simplify(
             keep = is_first
         if device.count_nonzero(keep) < keep.size:
             return select_arcs(adjacency, keep)
-    return Adjacency(offsets, neighbors, xp.empty(0))
+    return Adjacency(offsets, neighbors, device.no_values(float, xp))
 
 
 def select_arcs(adjacency: Adjacency, keep: Array) -> Adjacency:

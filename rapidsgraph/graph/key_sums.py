@@ -18,7 +18,7 @@ def count_by_key(keys: Array, num_keys: int) -> Array:
     num_keys : int
     """
     xp = device.array_module(keys)
-    return _launch_sum(keys, xp.empty(0), xp.zeros(num_keys))
+    return _launch_sum(keys, device.no_values(float, xp), xp.zeros(num_keys))
 
 
 def sum_by_key(keys: Array, weights: Array, num_keys: int) -> Array:

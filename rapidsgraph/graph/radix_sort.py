@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import device
 from ..device import Array
 from ..kernels.constants import SORT_DIGITS, SORT_PASSES, SORT_TILE
@@ -30,8 +32,11 @@ def sort_by_bits(
     positions : uint32, shape (keys,), or (0,) without positions
     """
     xp, num_keys = device.array_module(keys), keys.size
+    positions = new_positions = device.no_values(np.uint32, xp)
     if not num_keys:
-        return keys, xp.empty(0, xp.uint32)
+        return keys, positions
+    if with_positions:
+        positions, new_positions = (xp.empty(num_keys, xp.uint32) for _ in range(2))
     num_passes = max(1, -(-num_bits // DIGIT_BITS))
     digit_bits, num_tiles = -(-num_bits // num_passes), -(-num_keys // SORT_TILE)
     assert num_passes <= SORT_PASSES
@@ -45,9 +50,6 @@ def sort_by_bits(
     num_states, tickets = num_tiles * SORT_DIGITS, xp.zeros(num_passes, xp.uint32)
     states = xp.zeros(num_passes * num_states, state_type)
     new_keys = xp.empty_like(keys)
-    positions, new_positions = (
-        xp.empty(num_keys if with_positions else 0, xp.uint32) for _ in range(2)
-    )
     for number in range(num_passes):
         bit = number * digit_bits
         device.launch(

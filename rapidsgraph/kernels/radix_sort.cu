@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 3)
                   unsigned int *new_positions, state_t *states, unsigned int *ticket) {
   __shared__ long long tile_keys[SORT_TILE];
   __shared__ int cursors[SORT_WARPS][SORT_DIGITS];  // positions in the tile
-  __shared__ long long moves[SORT_DIGITS];          // from a position in the tile to the result
+  __shared__ state_t moves[SORT_DIGITS];            // from a position in the tile to the result
   __shared__ unsigned shared_tile;
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, digit = threadIdx.x;
   if (threadIdx.x == 0) shared_tile = atomicAdd(ticket, 1u);  // tiles begin in their order
@@ -144,10 +144,10 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 3)
     }
   }
   *own_state = LOCATED | (state_t)(located + count);
-  moves[digit] = located - first;
+  moves[digit] = (state_t)(located - first);
   __syncthreads();
 
-  long long to[LANE_ITEMS];
+  state_t to[LANE_ITEMS];
 #pragma unroll
   for (int k = 0; k < LANE_ITEMS; k++) {
     const int i = k * SORT_DIGITS + threadIdx.x;

@@ -4,6 +4,7 @@ The same tests run the CUDA twins, so that both compute one thing.
 """
 
 import math
+import pickle
 
 import networkx
 import numpy as np
@@ -305,6 +306,64 @@ def test_twins_of_operations_that_a_cpu_has_in_numpy():
         "arrays", "mark_range", size=4, num_values=4, values=values, low=1, high=3, flags=flags
     )
     assert flags.tolist() == [False, True, False, True]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint64", "float64"])
+def test_values_that_are_not_selected_become_another_one(xp, dtype):
+    random = np.random.default_rng(0)
+    flags, values = random.random(300) < 0.5, random.integers(0, 2**31, 300).astype(dtype)
+    arrays = [xp.asarray(flags), xp.asarray(values)]
+    expected = np.where(flags, values, np.array(-1).astype(dtype))
+    assert np.array_equal(device.to_host(device.select(*arrays, -1)), expected)
+    selected = xp.empty(300, dtype)
+    device.launch(
+        "arrays", "select", size=300,
+        num_values=300, flags=arrays[0], values=arrays[1], other=-1, new_values=selected,
+    )  # fmt: skip
+    assert np.array_equal(device.to_host(selected), expected)
+
+
+def test_eight_numbers_of_an_array(xp):
+    numbers = [0.0, math.inf, -1.5, 2.0**-1074, 1e308, 3.0, math.pi, -0.0]
+    values = device.from_eight(numbers, xp)
+    assert values.dtype == np.float64
+    assert values.tolist() == numbers
+    written = xp.empty(8)
+    names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+    device.launch(
+        "arrays", "write_eight", size=1, **dict(zip(names, numbers, strict=True)), values=written
+    )
+    assert written.tolist() == numbers
+
+
+def test_arrays_without_values_are_shared(xp):
+    arrays = [device.no_values(dtype, xp) for dtype in (float, np.float64, np.int32)]
+    assert arrays[0] is arrays[1]
+    assert [(values.size, values.dtype) for values in arrays[1:]] == [(0, "f8"), (0, "i4")]
+    assert pickle.loads(pickle.dumps(arrays[2])).size == 0
+    assert xp.concatenate([arrays[2], xp.arange(3)]).tolist() == [0, 1, 2]
+    assert device.to_host(arrays[2]).dtype == np.int32
+
+
+@pytest.mark.parametrize("minor_bits", [0, 1, 21, 31])
+def test_pairs_are_packed_and_split(xp, minor_bits):
+    random = np.random.default_rng(minor_bits)
+    major = np.sort(random.integers(0, 50, 300)).astype(np.int32)
+    minor = random.integers(0, 2**minor_bits, 300).astype(np.int32)
+    packed, offsets, halves = xp.empty(300, xp.int64), xp.empty(51, xp.int64), xp.empty(300, "i4")
+    pairs = {"size": 300, "num_pairs": 300, "minor_bits": minor_bits}
+    device.launch(
+        "build", "pack_pairs", **pairs,
+        major=xp.asarray(major), minor=xp.asarray(minor), packed=packed,
+    )  # fmt: skip
+    keys = [int(row) << minor_bits | int(value) for row, value in zip(major, minor, strict=True)]
+    assert packed.tolist() == keys
+    packed.sort()
+    device.launch(
+        "build", "split_pairs", **pairs, num_keys=50, packed=packed, offsets=offsets, minor=halves
+    )
+    assert halves.tolist() == minor[np.lexsort((minor, major))].tolist()
+    assert offsets.tolist() == [sum(row < stop for row in major.tolist()) for stop in range(51)]
 
 
 @pytest.mark.parametrize("kind", ["jaccard", "overlap", "cosine"])
