@@ -55,6 +55,15 @@ def assert_same_graph(result, expected):
     components = rg.connected_components(result).compute()
     assert_frame_equal(components, rg.connected_components(expected))
     assert_frame_equal(result.compute().edges, expected.edges)
+
+
+def assert_same_frames(result, expected):
+    """Compare a search by joins of frames, whose first tables are results of the ranks.
+
+    It takes longer than all comparisons of `assert_same_graph`, so that tests with several graphs
+    derived in one way call it once.
+    """
+    start = expected.vertices["vertex"].iloc[0]
     frames = rg.bfs(result, start, method="frames").compute()
     assert_frame_equal(frames, rg.bfs(expected, start))
 
@@ -67,6 +76,7 @@ def test_subgraphs(ranks, directed, multi_edges):
         assert_same_graph(graph.subgraph(chosen), whole.subgraph(chosen))
     again = graph.subgraph(range(20)).subgraph(iter([2, 5, 19]))
     assert_same_graph(again, whole.subgraph([2, 5, 19]))
+    assert_same_frames(graph.subgraph(range(5, 25)), whole.subgraph(range(5, 25)))
 
 
 @by_policy
@@ -76,6 +86,7 @@ def test_reversed_graphs(ranks, multi_edges):
     assert_same_graph(graph.reverse().reverse(), whole.reverse().reverse())
     assert_same_graph(graph.reverse().subgraph(range(20)), whole.reverse().subgraph(range(20)))
     assert_same_graph(graph.reverse().to_undirected(), whole.reverse().to_undirected())
+    assert_same_frames(graph.reverse(), whole.reverse())
     rg.pagerank(graph)  # builds the CSC
     back = graph.reverse()
     assert storage_of(back).has_layout("csr") and storage_of(back).has_layout("csc")
@@ -88,7 +99,10 @@ def test_reversed_graphs(ranks, multi_edges):
 def test_undirected_graphs(ranks, multi_edges, weight):
     graph, whole = random_graphs(ranks, multi_edges="keep", weight=weight)
     result = graph.to_undirected(multi_edges=multi_edges)
-    assert_same_graph(result, whole.to_undirected(multi_edges=multi_edges))
+    expected = whole.to_undirected(multi_edges=multi_edges)
+    assert_same_graph(result, expected)
+    if multi_edges in ("first", "keep"):  # the others differ in weights, which BFS does not use
+        assert_same_frames(result, expected)
     assert result.to_undirected() is result
     assert result.reverse() is result
 
@@ -125,7 +139,10 @@ def test_neighborhoods(ranks, directed, replica_arcs):
             result = graph.neighborhood(vertices, hops)
             expected = whole.neighborhood(vertices, hops)
             assert_frame_equal(result.compute(), expected)
-            assert_same_graph(graph.subgraph(result), whole.subgraph(expected))
+            part, subgraph = graph.subgraph(result), whole.subgraph(expected)
+            assert_frame_equal(part.vertices.compute(), subgraph.vertices)
+            assert_frame_equal(part.edges.compute(), subgraph.edges)
+        assert_same_graph(part, subgraph)
 
 
 def test_names_of_other_types(ranks):
@@ -142,6 +159,7 @@ def test_names_of_other_types(ranks):
     graph, whole = build_both(texts, ranks, weight=None)
     assert_same_graph(graph.subgraph(["d", "c", "a"]), whole.subgraph(["d", "c", "a"]))
     assert_same_graph(graph.to_undirected(), whole.to_undirected())
+    assert_same_frames(graph.to_undirected(), whole.to_undirected())
 
 
 def test_weights_keep_their_type_where_a_rank_has_no_arc(ranks):
@@ -174,6 +192,7 @@ def test_lost_partitions_are_derived_again(ranks):
         origin = getattr(origin, "_origin", None)
     storage._rebuild()
     assert_same_graph(result, expected)
+    assert_same_frames(result, expected)
 
 
 def test_arguments_are_checked(ranks):
