@@ -17,7 +17,7 @@ from rapidsgraph.distributed.replica import REPLICA_LIMIT
 from rapidsgraph.graph.local_graph import storage_of
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 7])
+@pytest.fixture(params=[1, 2, 3, 7])
 def ranks(request, monkeypatch):
     use_local_ranks(monkeypatch, request.param)
     return request.param
@@ -73,15 +73,15 @@ def test_graphs_of_any_kind(ranks, limit, options):
 
 def test_cycles_across_ranges(ranks, limit):
     """Cycles of several lengths, whose vertices are far apart, with arcs to the next cycle."""
-    order = np.arange(600) * 271 % 600
+    order = np.arange(200) * 71 % 200
     edges, start = [], 0
-    for length in (300, 1, 150, 2, 90, 57):
+    for length in (100, 1, 50, 2, 30, 17):
         cycle = order[start : start + length]
         edges += zip(cycle, np.roll(cycle, 1))
-        edges += [(cycle[0], order[(start + length) % 600])] if start + length < 600 else []
+        edges += [(cycle[0], order[start + length])] if start + length < 200 else []
         start += length
     sizes = check(frame_of(edges))["component"].value_counts()
-    assert sorted(sizes) == [1, 2, 57, 90, 150, 300]
+    assert sorted(sizes) == [1, 2, 17, 30, 50, 100]
 
 
 @pytest.mark.parametrize("trims", [2, 1000])
