@@ -12,7 +12,7 @@ from rapidsgraph.algorithms.neighbor_similarity import KINDS
 from rapidsgraph.distributed import neighbor_similarity
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 7])
+@pytest.fixture(params=[1, 2, 3, 7])
 def ranks(request, monkeypatch):
     use_local_ranks(monkeypatch, request.param)
     return request.param
@@ -41,14 +41,17 @@ def check(frame, pairs, kinds=("common",), partitions=3, **options):
     {}, {"directed": False, "multi_edges": "keep"}, {"self_loops": "drop", "vertices": 150},
 ])  # fmt: skip
 def test_random_pairs(ranks, batch_arcs, options):
-    """Some pairs come twice, some are a vertex with itself, and some are edges."""
+    """Some pairs come twice, some are a vertex with itself, and some are edges.
+
+    All similarities are functions of the common neighbors and of two degrees.
+    """
     for seed, rows in enumerate((20, 300, 3000)):
         frame = pandas.concat([random_frame(seed, 100, rows)] * 2)
         vertices = frame["source"].unique()
         ends = np.random.default_rng(seed).choice(vertices, (400, 2))
         pairs = pandas.DataFrame(ends, columns=["source", "destination"])
         pairs = pandas.concat([pairs, pairs[:50], frame[:50], pairs.assign(source=vertices[0])])
-        check(frame, pairs, KINDS, **options)
+        check(frame, pairs, KINDS if rows == 300 else ("common",), **options)
 
 
 def test_hubs(ranks, batch_arcs):
