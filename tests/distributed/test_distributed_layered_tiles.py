@@ -84,8 +84,9 @@ def test_equals_list_in_memory(threads, tmp_path, directed, shape):
         check_same(name, layers, whole)
         run = layers.last_run
         assert run.partitions > 0 < run.nbytes
-        limit = rg.estimate_memory(whole, name.partition(",")[0]).streamed
-        check_same(name, layers, whole, memory_limit=limit)
+        if directed or shape == "random":  # tiles depend on the lengths of rows only
+            limit = rg.estimate_memory(whole, name.partition(",")[0]).streamed
+            check_same(name, layers, whole, memory_limit=limit)
 
 
 def test_processes(client, tmp_path):
