@@ -165,6 +165,7 @@ def test_first_calls(monkeypatch, tmp_path):
         assert [row["cache"] for row in records.read(path)[1:]] == ["empty", "full"]
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_dask_frames_beside_one_graph(tmp_path):
     options = ["--workers", "2", "--only", "pagerank,scan,streamed"]
     rows = run.run(["cluster", *QUICK, *options, "--output", str(tmp_path / "a.jsonl")])
