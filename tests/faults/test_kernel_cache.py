@@ -183,7 +183,8 @@ def test_a_read_only_home_is_replaced_by_a_private_temporary_folder(read_only, w
 @pytest.mark.parametrize("shared", ["mode", "owner", "link"])
 def test_a_temporary_folder_of_others_is_not_used(read_only, warm_cache, tmp_path, shared):
     (folder, temporary), cache = read_only
-    call(folder, **temporary)
+    cache.parent.mkdir(mode=0o700)
+    shutil.copytree(warm_cache[0] / "rapidsgraph", cache)
     planted = b"cos\nsystem\n(S'touch %s'\ntR." % os.fsencode(tmp_path / "executed")
     for path in cache.iterdir():
         jit.write_entry(path, planted)
