@@ -18,6 +18,8 @@ ARCHITECTURES = (
     *(pytest.param(f"sm_{number}", marks=pytest.mark.nvrtc_all) for number in (75, 80, 100)),
     DEFAULT,
 )
+# The only condition on the architecture in the kernels is 8.0 or newer.
+OLD_AND_DEFAULT = ARCHITECTURES[0], DEFAULT
 UNOPTIMIZED, FAST = "--device-debug", "--Ofast-compile=max"
 FLOATS, INTEGERS, ANY = ("float", "double"), ("int", "long long"), ("bool", "int", "double")
 
@@ -191,8 +193,16 @@ def test_constants_reach_the_cuda_twin(stem):
     assert not compile_cuda(wrong, UNOPTIMIZED, *device.constant_macros(wrong))[0]
 
 
+def test_conditions_on_the_architecture():
+    conditions = {
+        line.strip() for stem in STEMS for line in device.cuda_source(stem).splitlines()
+        if "__CUDA_ARCH__" in line
+    }  # fmt: skip
+    assert conditions == {"#if __CUDA_ARCH__ >= 800"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", OLD_AND_DEFAULT)
 @pytest.mark.parametrize("stem", [stem for stem in STEMS if len(combinations(stem)) > 1])
 def test_cuda_twin_compiles_for_other_types(stem, architecture):
     """To PTX without optimization, which finds errors in a tenth of the time."""
@@ -203,16 +213,14 @@ def test_cuda_twin_compiles_for_other_types(stem, architecture):
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("stem", STEMS)
-def test_cuda_twin_compiles(stem, architecture):
-    """To machine code for the default types, with little optimization."""
-    check_compilation(stem, combinations(stem)[:1], f"--gpu-architecture={architecture}", FAST)
+def test_cuda_twin_compiles(request, stem, architecture):
+    """To machine code for the default types.
 
-
-@pytest.mark.slow
-@pytest.mark.nvrtc_all
-@pytest.mark.parametrize("stem", STEMS)
-def test_cuda_twin_compiles_with_optimization(stem):
-    check_compilation(stem, combinations(stem)[:1], f"--gpu-architecture={DEFAULT}")
+    With all optimizations for one architecture if --nvrtc-all is given, otherwise with few.
+    """
+    is_optimized = architecture == DEFAULT and request.config.getoption("--nvrtc-all")
+    options = () if is_optimized else (FAST,)
+    check_compilation(stem, combinations(stem)[:1], f"--gpu-architecture={architecture}", *options)
 
 
 @pytest.mark.slow
