@@ -144,15 +144,30 @@ def test_a_pipe(tmp_path, edges, compress):
     assert out == (tmp_path / "r.csv").read_bytes()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("file_format", ["csv", "jsonl", "parquet", "arrow", "snap", "mtx"])
-def test_generated_edges_in_a_pipe(file_format):
-    with start("generate", "grid", 30, "-o", "-", "--output-format", file_format) as generated:
-        done = start("components", "-", "--format", file_format, "-o", "-", stdin=generated.stdout)
-        out, err = done.communicate(timeout=60)
+GENERATE = "generate", "grid", 30, "-o", "-", "--output-format"
+
+
+def check_one_component(out, err):
     assert out.decode().splitlines()[-1].endswith(",0"), err
     assert len(out.splitlines()) == 901
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])  # text and binary
+def test_generated_edges_in_a_pipe(file_format):
+    with start(*GENERATE, file_format) as generated:
+        done = start("components", "-", "--format", file_format, "-o", "-", stdin=generated.stdout)
+        out, err = done.communicate(timeout=60)
+    check_one_component(out, err)
     assert generated.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file_format", ["jsonl", "arrow", "snap", "mtx"])
+def test_generated_edges_in_standard_input(file_format):
+    edges = run(*GENERATE, file_format).stdout_bytes
+    done = start("components", "-", "--format", file_format, "-o", "-")
+    check_one_component(*done.communicate(edges, timeout=60))
 
 
 @pytest.mark.slow
