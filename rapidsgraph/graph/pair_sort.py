@@ -18,7 +18,8 @@ from .radix_sort import sort_by_bits
 
 MIN_PAIRS_PER_COUNTER = 1 / 16  # pairs per key below which counters cost more than comparisons
 MIN_COUNTED_PAIRS = 2**14  # pairs without order below which comparisons are as fast as counters
-MIN_RADIX_SORTED = 2**20  # pairs on a GPU from which `sort_by_bits` is faster than the sort of CuPy
+# Pairs on a GPU from which `sort_by_bits` is faster than the sort of CuPy: by both keys, by one.
+MIN_RADIX_SORTED, MIN_RADIX_SORTED_BY_ONE = 2**23, 2**20
 
 
 def sort_pairs(
@@ -66,7 +67,8 @@ def _sort_on_gpu(
         )
     minor_bits, bits = ((count - 1).bit_length() for count in (num_minor_keys, num_keys))
     packed, order = _pack_pairs(pairs, minor_bits), None
-    if with_order or num_pairs >= MIN_RADIX_SORTED:
+    min_sorted = MIN_RADIX_SORTED_BY_ONE if minor_sorted else MIN_RADIX_SORTED
+    if with_order or num_pairs >= min_sorted:
         first_bit = minor_bits if minor_sorted else 0
         packed, order = sort_by_bits(
             packed, first_bit, minor_bits + bits - first_bit, with_positions=with_order

@@ -24,7 +24,7 @@ KEEP_ALL = -1  # parallel edges are not merged
 ARC_CHUNK = 1024  # consecutive arcs that a warp processes, of any number of rows
 
 # Radix sort
-SORT_TILE = 4096  # consecutive keys that a block moves
+SORT_TILE = 3072  # consecutive keys that a block moves
 SORT_DIGITS = 256  # threads of the block, and the most digits of a pass
 SORT_PASSES = 8  # the most passes
 

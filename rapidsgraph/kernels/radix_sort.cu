@@ -19,7 +19,7 @@
 
 #define SORT_WARPS (SORT_DIGITS / WARP)
 #define LANE_ITEMS (SORT_TILE / SORT_DIGITS)
-#define STATE_BATCH 4  // states that a thread loads at once
+#define STATE_BATCH 8  // states that a thread loads at once
 #define KIND_SHIFT (8 * sizeof(state_t) - 3)
 #define COUNTED ((state_t)1 << KIND_SHIFT)
 #define LOCATED ((state_t)2 << KIND_SHIFT)
@@ -68,7 +68,7 @@ __device__ __forceinline__ long long sum_lower(long long value) {
 
 // One pass: move the keys, and with_positions also the position of each one before all passes,
 // which is its index if is_first.
-extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 3)
+extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 4)
     sort_by_digit(long long num_keys, long long shift, long long digit_bits,
                   long long with_positions, long long is_first, const long long *histogram,
                   const long long *keys, const unsigned int *positions, long long *new_keys,

@@ -73,6 +73,7 @@ def test_pairs_are_sorted_as_by_cupy(with_order, minor_sorted, monkeypatch):
     results = []
     for min_size in (0, 2**40):
         monkeypatch.setattr(pair_sort, "MIN_RADIX_SORTED", min_size)
+        monkeypatch.setattr(pair_sort, "MIN_RADIX_SORTED_BY_ONE", min_size)
         pairs = [cupy.asarray(major), cupy.asarray(minor)]
         options = {"with_order": with_order, "minor_sorted": minor_sorted}
         offsets, new_minor, order = pair_sort.sort_pairs(pairs, 5000, **options)
