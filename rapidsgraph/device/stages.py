@@ -75,6 +75,7 @@ STAGES = {
     "bfs": """
         bfs.search cooperative
         arrays.mark_range value_t=int32
+        arrays.pack_flags
         arrays.select value_t=int32
         arrays.fill value_t=int32
         arrays.convert value_t=int32 new_t=int64
@@ -83,6 +84,7 @@ STAGES = {
         sssp.shortest_paths weight_t={weights} cooperative
         build.count_nonempty
         sssp.mark_remaining
+        arrays.pack_flags
         sssp.push_predecessors weight_t={weights}
         arrays.mark_range value_t=int32
         arrays.fill value_t=int32
@@ -159,6 +161,7 @@ STAGES = {
         arrays.convert value_t=int32 new_t=int64
     """,
     "cluster": """
+        arrays.pack_flags
         scan.label_members
         scan.attach_borders
         scan.join_cores

@@ -10,6 +10,7 @@ import importlib
 import itertools
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
     This goes through pylibcudf, because the constructors of cuDF take longer than a small BFS.
     """
     cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
-    plc_columns = []
+    plc_columns, nullable = [], {}
     for column in columns.values():
         values, valid = column if isinstance(column, tuple) else (column, None)
         if isinstance(values, plc.Column):
@@ -133,12 +134,36 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
                 values = _with_nulls("cudf", values, valid)
             plc_columns.append(cudf.Series(values).to_pylibcudf()[0])
             continue
-        plc_column = plc.Column.from_cuda_array_interface(values)
         if valid is not None:
-            flags = plc.Column.from_cuda_array_interface(valid)
-            plc_column = plc_column.with_mask(*plc.transform.bools_to_mask(flags))
-        plc_columns.append(plc_column)
+            nullable[len(plc_columns)] = valid
+        plc_columns.append(plc.Column.from_cuda_array_interface(values))
+    for position, mask in zip(nullable, _null_masks(nullable.values(), plc), strict=True):
+        plc_columns[position] = plc_columns[position].with_mask(*mask)
     return cudf.DataFrame.from_pylibcudf(plc.Table(plc_columns), {"columns": list(columns)})
+
+
+def _null_masks(columns: Collection[device.Array], plc: ModuleType) -> list[tuple[Any, int]]:
+    """Return the null mask and the number of nulls for each array of valid rows.
+
+    This waits for the GPU once, and `bools_to_mask` of pylibcudf for each array.
+    """
+    if not columns:
+        return []
+    cupy = device.import_cupy()
+    counts, masks = cupy.zeros(len(columns), cupy.int64), []
+    for number, valid in enumerate(columns):
+        num_bytes = plc.null_mask.bitmask_allocation_size_bytes(valid.size)
+        words = cupy.empty(num_bytes // 4, cupy.uint32)
+        device.launch(
+            "arrays", "pack_flags", size=valid.size,
+            num_flags=valid.size, flags=valid, words=words, count=counts[number:],
+        )  # fmt: skip
+        masks.append(plc.gpumemoryview(words))
+    sizes = (valid.size for valid in columns)
+    return [
+        (mask, size - num_valid)
+        for mask, size, num_valid in zip(masks, sizes, counts.tolist(), strict=True)
+    ]
 
 
 def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> Any:

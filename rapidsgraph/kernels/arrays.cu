@@ -82,6 +82,21 @@ extern "C" __global__ void write_eight(double first, double second, double third
   values[4] = fifth, values[5] = sixth, values[6] = seventh, values[7] = eighth;
 }
 
+// Bit i % 32 of words[i / 32] = flags[i]; count[0] += number of flags that are set.
+extern "C" __global__ void pack_flags(long long num_flags, const bool *flags, unsigned int *words,
+                                      long long *count) {
+  const int lane = threadIdx.x % WARP;
+  const long long stride = gridDim.x * (long long)blockDim.x;
+  long long num_set = 0;
+  for (long long first = blockIdx.x * (long long)blockDim.x + threadIdx.x - lane; first < num_flags;
+       first += stride) {
+    const unsigned word = __ballot_sync(FULL_MASK, first + lane < num_flags && flags[first + lane]);
+    if (lane == 0) words[first / WARP] = word;
+    num_set += __popc(word);
+  }
+  if (lane == 0 && num_set) atomicAdd((u64 *)count, (u64)num_set);
+}
+
 // new_values[i] = values[i] where flags[i], elsewhere `other`.
 extern "C" __global__ void select(long long num_values, const bool *flags, const value_t *values,
                                   long long other, value_t *new_values) {

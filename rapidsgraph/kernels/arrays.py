@@ -29,6 +29,12 @@ def write_eight(first, second, third, fourth, fifth, sixth, seventh, eighth, val
     values[:] = first, second, third, fourth, fifth, sixth, seventh, eighth
 
 
+def pack_flags(num_flags, flags, words, count):
+    packed = np.packbits(flags, bitorder="little")
+    words[: -(-num_flags // 32)].view(np.uint8)[: packed.size] = packed
+    count[0] += np.count_nonzero(flags)
+
+
 def select(num_values, flags, values, other, new_values):
     new_values[:] = np.where(flags, values, np.array(other).astype(values.dtype))
 

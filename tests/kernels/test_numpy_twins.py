@@ -323,6 +323,19 @@ def test_values_that_are_not_selected_become_another_one(xp, dtype):
     assert np.array_equal(device.to_host(selected), expected)
 
 
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 1000])
+def test_flags_are_packed_into_words(xp, size):
+    flags = np.random.default_rng(size).random(size) < 0.3
+    words, count = xp.zeros(size // 32 + 2, xp.uint32), xp.full(1, 5, xp.int64)
+    device.launch(
+        "arrays", "pack_flags", size=size,
+        num_flags=size, flags=xp.asarray(flags), words=words, count=count,
+    )  # fmt: skip
+    bits = np.unpackbits(device.to_host(words).view(np.uint8), bitorder="little")
+    assert bits.tolist() == flags.tolist() + [0] * (bits.size - size)
+    assert int(count[0]) == 5 + np.count_nonzero(flags)
+
+
 def test_eight_numbers_of_an_array(xp):
     numbers = [0.0, math.inf, -1.5, 2.0**-1074, 1e308, 3.0, math.pi, -0.0]
     values = device.from_eight(numbers, xp)
