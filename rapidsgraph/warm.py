@@ -179,6 +179,7 @@ def _search(edges: Any, weighted: Any) -> None:
             for _ in range(2):  # the second one sorts the lists of a graph by weight
                 rg.sssp(graph, source)
             rg.shortest_path(graph, source, target)
+        rg.sssp(frame.assign(weight=0 * frame["weight"]), source)  # along zero-weight edges
         rg.sssp(frame, frame["source"].iloc[0])  # uses the minimum of those of parallel edges
 
 

@@ -351,8 +351,15 @@ def _compute_predecessors(
         distances=distances, predecessors=predecessors, remaining=remaining,
     )  # fmt: skip
     device.put(remaining, ids, False)
-    if device.count_nonzero(remaining):
-        # Only zero-weight edges lead there: a BFS along them starts at all others.
+    num_remaining = device.count_nonzero(remaining)
+    # Only zero-weight edges lead to these vertices: a BFS along them starts at all others.
+    if num_remaining and xp is np:
+        adjacency = graph.csr
+        kernels.zero_weight_edges.follow(
+            adjacency.offsets, adjacency.neighbors, adjacency.weights, distances, remaining,
+            np.empty(num_remaining, np.int32), predecessors,
+        )  # fmt: skip
+    elif num_remaining:
         subgraph = zero_weight_edges(graph.csr, distances, remaining, xp)
         has_predecessor = predecessors < NO_VERTEX
         has_predecessor[ids] = True

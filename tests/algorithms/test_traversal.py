@@ -228,6 +228,17 @@ def test_integers_beyond_2_53_are_rounded_once(make_arrays, method):
 
 
 @by_engine
+@pytest.mark.parametrize("weight", [0.0, 1e-20])
+def test_edges_that_add_nothing_are_followed_by_levels(make_arrays, method, weight):
+    """Also back, within a level, in a cycle, and to a vertex that a smaller one reaches later."""
+    pairs = [(5, 9), (7, 9), (7, 4), (4, 9), (9, 2), (4, 2), (2, 9), (2, 3), (3, 2), (3, 6), (6, 4)]
+    edges = [(0, 7, 1.0), (0, 5, 1.0), *((a, b, weight) for a, b in pairs)]
+    found = paths_of(rg.sssp(make_arrays(columns_of(edges)), 0, method=method))
+    assert found == naive.sssp(edges, [0])
+    assert found[1] == {0: None, 2: 4, 3: 2, 4: 7, 5: 0, 6: 3, 7: 0, 9: 5}
+
+
+@by_engine
 def test_distances_beyond_double_precision_are_refused(make_arrays, method):
     frame = make_arrays(columns_of([(0, 1, 1.5e308), (1, 2, 1e308), (2, 3, 1.0)]))
     with pytest.raises(rg.GraphError, match="the distance to vertex 2 is more than 1.8e308"):
