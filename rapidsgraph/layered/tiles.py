@@ -20,6 +20,7 @@ from ..algorithms.triangles import merge_directions
 from ..device import Array
 from ..graph.csr import Adjacency, offsets_from_sizes, row_indices
 from ..graph.pair_sort import sort_pairs
+from ..validation import MAX_VERTICES
 from .packing import COLUMN, DIRECTIONS
 from .storage import LayeredStorage
 from .streaming import (
@@ -265,5 +266,5 @@ def sort_lists(adjacency: Adjacency, start: int, stop: int) -> None:
         end = min(max(end, start + 1), stop)
         lists = neighbors[first : int(offsets[end])]
         local = Adjacency(offsets[start : end + 1] - first, lists, xp.empty(0))
-        lists[...] = sort_pairs([row_indices(local), lists], end - start)[1]
+        lists[...] = sort_pairs([row_indices(local), lists], end - start, MAX_VERTICES)[1]
         start = end

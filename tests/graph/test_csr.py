@@ -1,5 +1,7 @@
 """Adjacency lists and the sorts behind them, against the obvious way."""
 
+import itertools
+
 import hypothesis.strategies as st
 import numba
 import numpy as np
@@ -7,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 from rapidsgraph import device
-from rapidsgraph.graph import csr, multi_edges
+from rapidsgraph.graph import csr, multi_edges, pair_sort
 from rapidsgraph.graph.csr import Adjacency
 from rapidsgraph.graph.pair_sort import sort_pairs
+from rapidsgraph.layered.tiles import sort_lists
 
 
 @pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
@@ -82,6 +85,39 @@ def test_minor_keys_have_a_bound_of_their_own(xp, rows, bound):
             assert_sorted(
                 xp, major, minor, bound, num_minor_keys=minor_bound, with_order=with_order
             )
+
+
+@pytest.fixture
+def as_on_gpu(monkeypatch):
+    """Arrays of NumPy are sorted as on a GPU, by the twins of its kernels; few keys are many."""
+    monkeypatch.setattr(device, "is_on_gpu", lambda array: True)
+    monkeypatch.setattr(pair_sort, "MIN_RADIX_SORTED", 500)
+    monkeypatch.setattr(pair_sort, "MIN_RADIX_SORTED_BY_ONE", 500)
+
+
+@pytest.mark.parametrize("minor_bound", [1, 300, 2**20])
+@pytest.mark.parametrize(("rows", "bound"), SHAPES)
+def test_pairs_sorted_by_the_method_of_a_gpu(as_on_gpu, rows, bound, minor_bound):
+    major, minor = pairs(rows, bound)[0], pairs(rows, minor_bound, seed=1)[1]
+    for minor_sorted in (False, True):
+        for with_order in (False, True):
+            options = {"minor_sorted": minor_sorted, "with_order": with_order}
+            assert_sorted(np, major, minor, bound, num_minor_keys=minor_bound, **options)
+        minor.sort()
+
+
+def test_lists_sorted_by_the_method_of_a_gpu(as_on_gpu):
+    """A few rows of a large graph, with neighbors of any vertex, are sorted at a time."""
+    random = np.random.default_rng(0)
+    sizes = random.integers(0, 400, 30)
+    offsets, neighbors = np.append(0, np.cumsum(sizes)), random.integers(0, 2**31 - 1, sizes.sum())
+    neighbors = neighbors.astype(np.int32)
+    lists = [sorted(neighbors[offsets[row] : offsets[row + 1]].tolist()) for row in range(30)]
+    given = neighbors.tolist()
+    sort_lists(Adjacency(offsets, neighbors, np.empty(0)), 3, 29)
+    assert neighbors[offsets[3] : offsets[29]].tolist() == [*itertools.chain(*lists[3:29])]
+    assert neighbors[: offsets[3]].tolist() == given[: offsets[3]]
+    assert neighbors[offsets[29] :].tolist() == given[offsets[29] :]
 
 
 def test_keys_at_both_ends(xp):
