@@ -19,9 +19,8 @@ from ..frames import Column
 from ..validation import check_vertex_count
 from .vertex_names import VertexNames, check_names
 
-MAX_UNUSED_NAMES = (
-    1024  # integers in the range of names, beyond their number, for which it is listed
-)
+# Integers are looked up in a table over their range if it has at most this many more than values.
+MAX_UNUSED_NAMES = 1024
 
 # Called with (count, nbytes) before a table of names is built on a CPU; may raise.
 TableCheck = Callable[[int, int], None] | None
@@ -234,18 +233,15 @@ def _name_integers(
 
 
 def _mark_names(arrays: list[Array], xp: ArrayModule) -> tuple[Array, int, int] | None:
-    """Return which integers are names, from a first one to the last name, and how many.
+    """Return which integers of a range are names, or None if it is too wide for a table.
 
     Returns
     -------
     is_present : array of bool
-        A flag for each integer from `low` on.
+        A flag for each integer from `low` to the largest name.
     low : int
     count : int
-        Number of flags that are set.
-
-    None is returned instead if the flags, or a table of 4 bytes for each of them, would take much
-    more memory than the arrays, or an integer is beyond 63 bits.
+        Number of names.
     """
     arrays = [values for values in arrays if values.size]
     max_span = sum(values.size for values in arrays) + MAX_UNUSED_NAMES
@@ -256,6 +252,7 @@ def _mark_names(arrays: list[Array], xp: ArrayModule) -> tuple[Array, int, int] 
         is_present, low, high, count = _mark_on_gpu(arrays, 0, max_span, xp)
         if low >= 0 and high < max_span:
             return is_present[: high + 1], 0, count
+        del is_present
     else:
         low, high = device.value_range(arrays)
     span = high - low + 1
