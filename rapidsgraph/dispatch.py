@@ -12,10 +12,13 @@ or frame that is no layered edge list.
 
 from __future__ import annotations
 
+import functools
+import importlib
 import logging
-import pkgutil
+import operator
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from . import frames
@@ -149,7 +152,13 @@ DISTRIBUTED_FUNCTIONS = {
 
 def load(reference: str) -> Callable[..., Any]:
     """Import what ``"module:name"`` refers to, relative to this package."""
-    return pkgutil.resolve_name(f"{__package__}.{reference}")
+    module, name = reference.split(":")
+    return operator.attrgetter(name)(_import_module(module))
+
+
+@functools.cache  # a lookup of an imported module takes longer
+def _import_module(name: str) -> ModuleType:
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 register_distributed(lambda name: load(DISTRIBUTED_FUNCTIONS[name]))

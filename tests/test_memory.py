@@ -15,7 +15,7 @@ from conftest import build_storage, columns_of, random_edges
 from traced_memory import trace_memory
 
 import rapidsgraph as rg
-from rapidsgraph import device, validation
+from rapidsgraph import device, frames, validation
 from rapidsgraph.algorithms import run_memory
 from rapidsgraph.graph.build import MAX_BASE_BYTES, MAX_BYTES_PER_NAME, MIN_CHECKED_SIZE
 from rapidsgraph.graph.build_memory import (
@@ -506,3 +506,12 @@ def test_algorithms_of_the_undirected_simple_graph_are_listed():
             if "undirected_graph(" in code:
                 names |= set(re.findall(r"check_run_memory\(graph, '(\w+)'", code))
     assert names == run_memory.UNDIRECTED_ALGORITHMS
+
+
+def test_text_names_are_measured_once(monkeypatch):
+    edges = pandas.DataFrame({"source": ["a", "b"], "destination": ["b", "cc"]}, dtype="str")
+    graph = build_storage(edges)
+    expected = rg.connected_components(graph)
+    assert graph.names.text_sizes == [(4, 2)]
+    monkeypatch.setattr(frames, "text_sizes", None)
+    pandas.testing.assert_frame_equal(rg.connected_components(graph), expected)

@@ -286,7 +286,10 @@ def estimate_graph_memory(
         and (graph.is_loopless or is_simple(graph.csr))
     )
     weight_bytes = graph.built[0].weights.itemsize if graph.weighted else 0
-    columns = [_distinct_stats(values, vertices) for values in names.distinct]
+    columns = [
+        _distinct_stats(values, sizes, vertices)
+        for values, sizes in zip(names.distinct, names.text_sizes, strict=True)
+    ]
     stats = GraphStats(
         vertices, arcs, weight_bytes, graph.directed, columns, needs_transpose, is_known_simple
     )
@@ -343,13 +346,16 @@ def check_run_memory(
     check_free_memory(operation, needed, graph.xp)
 
 
-def _distinct_stats(values: Any, count: int) -> NameColumnStats:
-    """Return the statistics of a column of the distinct names of a graph on a CPU."""
+def _distinct_stats(values: Any, sizes: tuple[int, int], count: int) -> NameColumnStats:
+    """Return the statistics of a column of the distinct names of a graph on a CPU.
+
+    `sizes` are those of `VertexNames.text_sizes`.
+    """
     if values is None:
         return NameColumnStats("ids", count, count)
     if device.is_array(values):
         return NameColumnStats("hash", count)
     if not frames.is_arrow_text(values):
         return NameColumnStats("object", count)
-    text_bytes, max_length = frames.text_sizes(values)
+    text_bytes, max_length = sizes
     return NameColumnStats("arrow", count, text_bytes=text_bytes, max_length=max_length)

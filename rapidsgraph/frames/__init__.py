@@ -20,6 +20,7 @@ from .factorize import (
     find_text,
     is_arrow_text,
     series_library,
+    take_text,
     text_sizes,
 )
 from .from_frame import (
@@ -79,6 +80,7 @@ __all__ = [
     "normalize_frame",
     "series_library",
     "sort_weight_candidates",
+    "take_text",
     "text_sizes",
     "to_device",
     "with_casts_of",

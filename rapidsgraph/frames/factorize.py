@@ -36,6 +36,14 @@ def is_arrow_text(values: Series) -> bool:
     return storage.startswith("pyarrow") or hasattr(values.dtype, "pyarrow_dtype")
 
 
+def take_text(values: Series, positions: device.Array) -> Series:
+    """Return the values at some positions of a Series of text, numbered from 0."""
+    if is_arrow_text(values):  # Series.take takes twice as long
+        array = values.array.take(positions)
+        return type(values)(array, name=values.name, copy=False)
+    return values.take(positions).reset_index(drop=True)
+
+
 def text_sizes(values: Series) -> tuple[int, int]:
     """Return the bytes of all values and of the longest one of a Series of text.
 

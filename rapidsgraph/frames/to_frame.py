@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import device, kernels
+from .factorize import is_arrow_text
 from .from_frame import Column, Frame, column_names, get_column, library_name
 
 MIN_DECODED_ROWS = 512  # of text by category, below which a kernel saves no time
@@ -65,13 +66,13 @@ def _make_pandas(columns: Mapping[str, Any]) -> Frame:
     The constructor of a frame takes longer than most algorithms on a small graph. Blocks of numbers
     and of pandas' own array types do without it, and the labels are converted once.
     """
-    pandas = _import_pandas()
-    if not all([isinstance(name, str) for name in columns]):
+    pandas, index_of_names = _import_pandas(), _pandas_labels(tuple(columns))
+    if index_of_names is None:
         return pandas.DataFrame(columns, copy=False)
-    labels = _pandas_labels(tuple(columns)).view()  # a caller may name the index
+    labels = index_of_names.view()  # a caller may name the index
     blocks = _pandas_blocks(columns.values())
     if blocks is not None:
-        index = pandas.RangeIndex(blocks[0][0].shape[-1])
+        index = pandas.RangeIndex.from_range(range(blocks[0][0].shape[-1]))
         return pandas.api.internals.create_dataframe_from_blocks(blocks, index, labels)
     frame = pandas.DataFrame(dict(enumerate(columns.values())), copy=False)
     frame.columns = labels
@@ -89,9 +90,16 @@ def _pandas_blocks(columns: Collection[Any]) -> list[tuple[Any, np.ndarray]] | N
             blocks.append((values.reshape(1, -1), position))
         elif isinstance(values, array_type):
             blocks.append((values, position))
+        elif library_name(values) == "pandas" and _is_numbered_text(values):
+            blocks.append((values.array.view(), position))  # may be set without the Series
         else:
             return None
     return blocks or None
+
+
+def _is_numbered_text(values: Any) -> bool:
+    """Return whether a pandas Series is text of Arrow whose index is that of a new frame."""
+    return is_arrow_text(values) and values.index.equals(_import_pandas().RangeIndex(len(values)))
 
 
 @functools.cache
@@ -113,8 +121,10 @@ def _positions(count: int) -> list[np.ndarray]:
 
 
 @functools.lru_cache(256)
-def _pandas_labels(names: tuple[str, ...]) -> Any:
-    return _import_pandas().Index(names)
+def _pandas_labels(names: tuple[Any, ...]) -> Any:
+    """Return the index of column names, or None if one is no text."""
+    is_text = all(isinstance(name, str) for name in names)
+    return _import_pandas().Index(names) if is_text else None
 
 
 def _make_cudf(columns: Mapping[str, Any]) -> Frame:
@@ -233,7 +243,7 @@ def _with_nulls(kind: str, values: Any, valid: Any) -> Any:
     if kind == "arrays":
         return device.select(valid, values, -1)
     if kind == "pandas":
-        return importlib.import_module(kind).arrays.IntegerArray(values, ~valid)
+        return _import_pandas().arrays.IntegerArray(values, ~valid)
     import pyarrow
 
     return pyarrow.array(values, mask=~valid)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -57,7 +58,7 @@ class VertexNames:
         self.labels, self.distinct, self.count = list(labels), distinct, count
         self.pairs, self.dtype = list(pairs), dtype
 
-    @property
+    @cached_property
     def are_integers(self) -> bool:
         """Whether no column is text."""
         return not any(hasattr(values, "memory_usage") for values in self.distinct)
@@ -67,6 +68,17 @@ class VertexNames:
         """Size of the text columns in bytes."""
         columns = [values for values in self.distinct if hasattr(values, "memory_usage")]
         return int(sum(values.memory_usage(index=False, deep=True) for values in columns))
+
+    @cached_property
+    def text_sizes(self) -> list[tuple[int, int]]:
+        """Bytes of all names and of the longest one in each column; 0 if it is not text of Arrow.
+
+        To measure text takes longer than most algorithms.
+        """
+        return [
+            frames.text_sizes(values) if hasattr(values, "memory_usage") else (0, 0)
+            for values in self.distinct
+        ]
 
     def columns(self, xp: ArrayModule, ids: Array | None = None) -> dict[str, Column]:
         """Return the name columns of `ids`, by default of all vertices in the order of ids."""
@@ -196,6 +208,9 @@ class Labeling:
     is_endpoint_specific: Sequence[bool]
     source_columns: Sequence[str]
     text_types: dict[str, Any] = field(default_factory=dict)
+    _endpoint_columns: dict[str, dict[str, str]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def num_vertices(self) -> int:
@@ -238,8 +253,12 @@ class Labeling:
         return frames.decode_text(self.library, codes, categories)
 
     def endpoint_columns(self, endpoint: str) -> dict[str, str]:
-        """Return the names of an endpoint's columns; see `endpoint_columns`."""
-        return endpoint_columns(self.names.labels, self.is_endpoint_specific, endpoint)
+        """Return the names of an endpoint's columns, which are cached; see `endpoint_columns`."""
+        columns = self._endpoint_columns.get(endpoint)
+        if columns is None:
+            columns = endpoint_columns(self.names.labels, self.is_endpoint_specific, endpoint)
+            self._endpoint_columns[endpoint] = columns
+        return columns
 
     def name_columns(self, ids: Array, valid: Array, endpoint: str) -> dict[str, tuple[Any, Array]]:
         """Return the name columns of an endpoint, null where not `valid`, for `vertex_frame`."""
@@ -295,11 +314,12 @@ def endpoint_columns(
 def check_name_collisions(labels: Iterable[str], columns: Iterable[str]) -> None:
     """Raise GraphError if a name column in `labels` is also a result column in `columns`."""
     result_columns = set(columns)
-    label = next((label for label in labels if label in result_columns), None)
-    if label is not None:
-        raise GraphError(
-            f"vertex name column {label!r} collides with a result column; rename it", column=label
-        )
+    if result_columns.isdisjoint(labels):
+        return
+    label = next(label for label in labels if label in result_columns)
+    raise GraphError(
+        f"vertex name column {label!r} collides with a result column; rename it", column=label
+    )
 
 
 def _not_found_error(columns: Sequence[Column], rows: Array, parameter: str) -> GraphError:
@@ -430,7 +450,7 @@ def _find_positions(
 def _take(part: Column, positions: Array, xp: ArrayModule) -> Column:
     if isinstance(part, xp.ndarray):
         return device.take(part, positions)
-    return part.take(positions).reset_index(drop=True)
+    return frames.take_text(part, positions)
 
 
 def _item(values: Column, row: int) -> Any:

@@ -562,6 +562,28 @@ def test_kind_of(make_held_frame):
     assert frames.normalize_frame(make_held_frame({"a": [1]}))[0] == kind
 
 
+@pytest.mark.parametrize("dtype", ["str", "string", "object"])
+def test_a_result_does_not_change_the_names(dtype):
+    columns = {"source": ["a", "b"], "destination": ["b", "c"]}
+    edges = pandas.DataFrame(columns, dtype=dtype)
+    graph = rg.Graph(edges, directed=False)
+    first, second = (rg.neighbor_similarity(graph) for _ in range(2))
+    pandas.testing.assert_frame_equal(first, second)
+    assert first.dtypes.tolist() == [*edges.dtypes, np.float64]
+    assert first.index.equals(pandas.RangeIndex(2))
+    first.loc[0, "source"] = "z"
+    first["destination"] += "!"
+    assert first.values.tolist() == [["z", "b!", 0], ["b", "c!", 0]]
+    assert second[["source", "destination"]].equals(edges)
+    assert graph.vertices["vertex"].tolist() == ["a", "b", "c"]
+
+
+def test_a_series_of_other_rows_stays_aligned():
+    text = pandas.Series(["a", "b"], index=[1, 0], dtype="str")
+    frame = frames.make_frame("pandas", {"text": text, "other": text.sort_index()})
+    assert frame["text"].tolist() == frame["other"].tolist()
+
+
 @pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("value_type", [np.int64, np.uint64])
 @pytest.mark.parametrize("name_type", [np.int16, np.int32, np.int64, np.uint64])
