@@ -25,6 +25,7 @@ from .strong_components import find_strong_roots
 
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 MIN_SAMPLED_ARCS = 2**18  # on a GPU; fewer arcs are linked before the host has read a sample
+MIN_CPU_SAMPLED_ARCS = 2**12  # fewer arcs are linked by the first of the kernels
 MAX_BLOCK_VERTICES, MAX_BLOCK_ARCS = 2**12, 2**15  # of a graph of which a GPU uses one block
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
@@ -87,7 +88,8 @@ def find_roots(
     first, xp = adjacencies[0], device.array_module(adjacencies[0].neighbors)
     num_vertices = first.offsets.size - 1
     parents = device.arange(num_vertices, xp.int32, xp)
-    if xp is not np and first.neighbors.size < MIN_SAMPLED_ARCS and join is None:
+    min_sampled_arcs = MIN_CPU_SAMPLED_ARCS if xp is np else MIN_SAMPLED_ARCS
+    if first.neighbors.size < min_sampled_arcs and join is None:
         _link_all(first, parents)
         compress(parents)
         return parents

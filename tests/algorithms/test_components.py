@@ -68,7 +68,9 @@ CLOSED_FORMS = {
 @by_engine
 @symmetrize
 @pytest.mark.parametrize("name", CLOSED_FORMS)
-def test_closed_forms(make_arrays, name, directed, method):
+@pytest.mark.parametrize("min_sampled_arcs", [0, 2**12])
+def test_closed_forms(make_arrays, monkeypatch, name, directed, method, min_sampled_arcs):
+    monkeypatch.setattr(components, "MIN_CPU_SAMPLED_ARCS", min_sampled_arcs)
     pairs, vertices, expected = CLOSED_FORMS[name]
     graph = build_storage(
         make_arrays(columns_of_pairs(pairs)), directed=directed, vertices=vertices
@@ -302,7 +304,8 @@ def test_large_closed_forms(make_arrays, shape, directed, lists):
 def test_generated_graphs_agree_with_naive(
     make_arrays, monkeypatch, generate, min_sampled_arcs, directed
 ):
-    monkeypatch.setattr(components, "MIN_SAMPLED_ARCS", min_sampled_arcs)
+    for name in ("MIN_SAMPLED_ARCS", "MIN_CPU_SAMPLED_ARCS"):
+        monkeypatch.setattr(components, name, min_sampled_arcs)
     frame = generate()
     columns = {name: frame[name].to_numpy() for name in frame}
     graph = build_storage(make_arrays(columns), directed=directed)
