@@ -25,9 +25,10 @@ from ..validation import check_free_memory, reject
 from .parameters import SimilarityParameters
 from .run_memory import PAIR_BYTES, check_run_memory
 from .similarity import (
-    closed_neighborhood_sizes,
+    closed_sizes,
     common_neighbors,
     compare_endpoints,
+    edge_offsets,
     measure_degrees,
     neighborhoods,
     undirected_graph,
@@ -56,8 +57,9 @@ def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> F
     check_run_memory(graph, "neighbor_similarity", f"similarity of {graph.num_edges:,} edges")
     adjacency = neighborhoods(graph)
     if parameters.pairs is None:
-        sizes, common = closed_neighborhood_sizes(adjacency), common_neighbors(graph)
-        sources, destinations, values = compare_edges(adjacency, common, sizes, kind)
+        sizes, common = closed_sizes(graph), common_neighbors(graph)
+        starts = edge_offsets(graph)
+        sources, destinations, values = compare_edges(adjacency, common, sizes, starts, kind)
     else:
         sources, destinations = find_pairs(labeling, parameters.pairs)
         check_free_memory(
@@ -71,13 +73,13 @@ def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> F
 
 
 def compare_edges(
-    adjacency: Adjacency, common: Array, sizes: Array, kind: str
+    adjacency: Adjacency, common: Array, sizes: Array, starts: Array, kind: str
 ) -> tuple[Array, Array, Array]:
     """Return the sources and destinations of all edges, int32, and their similarity.
 
-    `common` and `sizes` are of closed neighborhoods, as for `compare_endpoints`.
+    Parameters are those of `compare_endpoints`, but `kind` is one of `KINDS`.
     """
-    sources, destinations, values = compare_endpoints(adjacency, common, sizes, CODES[kind])
+    sources, destinations, values = compare_endpoints(adjacency, common, sizes, starts, CODES[kind])
     return sources, destinations, values.astype(np.int32) if kind == "common" else values
 
 

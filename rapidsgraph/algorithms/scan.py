@@ -30,10 +30,12 @@ from .pruned_scan import link_pruned
 from .run_memory import check_run_memory
 from .similarity import (
     MAX_MERGE_DEGREE,
+    MAX_MERGE_STEPS,
     SimilarityGraph,
-    closed_neighborhood_sizes,
+    closed_sizes,
     common_neighbors,
     has_common_neighbors,
+    max_merge_steps,
     neighborhoods,
     undirected_graph,
 )
@@ -54,8 +56,9 @@ def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
     clustering = _prune(graph, parameters) if method == "auto" else None
     if clustering is None:
         similar = SimilarityGraph(
-            neighborhoods(graph), common_neighbors(graph, method), parameters.epsilon
-        )
+            neighborhoods(graph), common_neighbors(graph, method), parameters.epsilon,
+            closed_sizes(graph),
+        )  # fmt: skip
         clustering = cluster(similar, find_cores(similar, parameters.mu), method)
     return clustering_frame(graph.labeling, clustering, memberships)
 
@@ -68,8 +71,9 @@ def _prune(graph: LocalGraph, parameters: ScanParameters) -> Clustering | None:
     if graph.xp is not np or has_common_neighbors(graph):
         return None
     adjacency = neighborhoods(graph)
-    sizes = closed_neighborhood_sizes(adjacency)
-    if not sizes.size or int(sizes.max()) - 1 <= MAX_MERGE_DEGREE:
+    sizes = closed_sizes(graph)
+    max_steps = max_merge_steps(sizes.size, adjacency.neighbors.size)
+    if max_steps <= MAX_MERGE_STEPS or int(sizes.max()) - 1 <= MAX_MERGE_DEGREE:
         return None  # to merge all lists takes no longer than to decide which ones
     common = np.empty(adjacency.neighbors.size, np.int32)
     similar = SimilarityGraph(adjacency, common, parameters.epsilon, sizes)

@@ -55,29 +55,40 @@ def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
     graph.labeling.check_name_collisions("similarity", *endpoint_columns)
     check_run_memory(graph, "structural_similarity", f"similarity of {graph.num_edges:,} edges")
     adjacency, common = neighborhoods(graph), common_neighbors(graph, parameters.method)
-    return similarity_frame(graph.labeling, adjacency, common, closed_neighborhood_sizes(adjacency))
+    return similarity_frame(
+        graph.labeling, adjacency, common, closed_sizes(graph), edge_offsets(graph)
+    )
 
 
 def similarity_frame(
-    labeling: Labeling, adjacency: Adjacency, common: Array, sizes: Array
+    labeling: Labeling, adjacency: Adjacency, common: Array, sizes: Array, starts: Array
 ) -> Frame:
     """Return the result frame of `structural_similarity`; see `compare_endpoints`."""
     sources, destinations, similarities = compare_endpoints(
-        adjacency, common, sizes, SIMILARITY_STRUCTURAL
+        adjacency, common, sizes, starts, SIMILARITY_STRUCTURAL
     )
     return labeling.edge_frame(sources, destinations, {"similarity": similarities})
 
 
 def compare_endpoints(
-    adjacency: Adjacency, common: Array, sizes: Array, kind: int
+    adjacency: Adjacency, common: Array, sizes: Array, starts: Array, kind: int
 ) -> tuple[Array, Array, Array]:
     """Return the sources and destinations of all edges, int32, and their similarity, float64.
 
-    `sizes` are those of all closed neighborhoods; a partition of a graph has rows of its own range.
-    `kind` is a constant of the kernels, such as SIMILARITY_JACCARD.
+    Parameters
+    ----------
+    adjacency : Adjacency
+        A partition of a graph has rows of its own range.
+    common : int32 array, shape (arcs,)
+        Common neighbors of closed neighborhoods.
+    sizes : int32 array, shape (vertices,)
+        Sizes of all closed neighborhoods.
+    starts : int64 array, shape (vertices + 1,)
+        From `list_edge_offsets`.
+    kind : int
+        A constant of the kernels, such as SIMILARITY_JACCARD.
     """
     xp, num_vertices = device.array_module(common), sizes.size
-    starts = offsets_from_sizes(count_upper(adjacency))
     num_edges = int(starts[-1])
     sources, destinations = xp.empty(num_edges, xp.int32), xp.empty(num_edges, xp.int32)
     similarities = xp.empty(num_edges)
@@ -118,6 +129,23 @@ def common_neighbors(graph: LocalGraph, method: str = "auto") -> Array:
     return graph.cached(_counts_key(method), lambda: count(neighborhoods(graph)))
 
 
+def closed_sizes(graph: LocalGraph) -> Array:
+    """Return the size of every closed neighborhood, int32; cached on the graph."""
+    return graph.cached(
+        "closed neighborhood sizes", lambda: closed_neighborhood_sizes(neighborhoods(graph))
+    )
+
+
+def edge_offsets(graph: LocalGraph) -> Array:
+    """Return the `list_edge_offsets` of `neighborhoods`; cached on the graph."""
+    return graph.cached("edge offsets", lambda: list_edge_offsets(neighborhoods(graph)))
+
+
+def list_edge_offsets(adjacency: Adjacency) -> Array:
+    """Return the int64 offsets of the edges of every row in a list with each edge once."""
+    return offsets_from_sizes(count_upper(adjacency))
+
+
 def has_common_neighbors(graph: LocalGraph, method: str = "auto") -> bool:
     """Return whether `common_neighbors` are cached on the graph."""
     return graph.is_cached(_counts_key(method))
@@ -132,9 +160,11 @@ def count_by_triangles(adjacency: Adjacency) -> Array:
     xp = device.array_module(adjacency.neighbors)
     lists = {"offsets": adjacency.offsets, "neighbors": adjacency.neighbors}
     num_vertices, num_arcs = adjacency.offsets.size - 1, adjacency.neighbors.size
-    size = num_vertices + num_arcs
-    degrees, common = measure_degrees(adjacency), xp.empty(num_arcs, xp.int32)
-    if not num_arcs or is_merging_cheap(degrees, num_arcs):
+    size, common = num_vertices + num_arcs, xp.empty(num_arcs, xp.int32)
+    degrees = None
+    if max_merge_steps(num_vertices, num_arcs) > MAX_MERGE_STEPS:
+        degrees = measure_degrees(adjacency)
+    if degrees is None or is_merging_cheap(degrees, num_arcs):
         device.launch(
             "similarity", "merge_lists", size=size,
             num_vertices=num_vertices, **lists, common=common,
@@ -151,9 +181,22 @@ def count_by_triangles(adjacency: Adjacency) -> Array:
     return common
 
 
+def max_merge_steps(num_vertices: int, num_arcs: int) -> float:
+    """Return an upper bound of the sum of squared degrees of an undirected simple graph [1]_.
+
+    References
+    ----------
+    .. [1] D. de Caen, "An upper bound on the sum of squares of degrees in a graph", Discrete Math.
+       185(1-3), 1998. https://doi.org/10.1016/S0012-365X(97)00213-6
+    """
+    num_others = max(num_vertices - 1, 1)
+    return num_arcs / 2 * (num_arcs / num_others + num_others - 1)
+
+
 def is_merging_cheap(degrees: Array, num_arcs: int) -> bool:
     """Return whether merging takes less time than orienting edges, which takes more launches."""
-    if int(degrees.max()) <= MAX_MERGE_DEGREE:
+    max_degree = int(degrees.max())
+    if max_degree <= MAX_MERGE_DEGREE or num_arcs * max_degree <= MAX_MERGE_STEPS:
         return True
     if num_arcs > MAX_MERGE_ARCS:
         return False

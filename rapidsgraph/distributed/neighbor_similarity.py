@@ -17,6 +17,7 @@ from ..algorithms import neighbor_similarity as local
 from ..algorithms.neighbor_similarity import compare, compare_edges, pair_columns, tabulate_pairs
 from ..algorithms.parameters import SimilarityParameters
 from ..algorithms.run_memory import ALGORITHM_BYTES, PAIR_BYTES
+from ..algorithms.similarity import list_edge_offsets
 from ..device.arrays import Array
 from ..errors import GraphError
 from ..frames import Column, Frame
@@ -88,7 +89,9 @@ def _compute_similarities(
     """Return the frame of the edges from the partition's vertices to later ones."""
     common, sizes = get_common_neighbors(communicator, partition, bounds)
     _check_memory(partition)
-    sources, destinations, values = compare_edges(partition.adjacency, common, sizes, kind)
+    adjacency = partition.adjacency
+    starts = list_edge_offsets(adjacency)
+    sources, destinations, values = compare_edges(adjacency, common, sizes, starts, kind)
     frame = partition.labeling.edge_frame(sources, destinations, {kind: values})
     return finish_frame(communicator, frame)
 

@@ -31,6 +31,7 @@ from ..algorithms.similarity import (
     SimilarityGraph,
     closed_neighborhood_sizes,
     count_triangles,
+    list_edge_offsets,
     orient_by_degree,
     similarity_frame,
 )
@@ -88,7 +89,9 @@ def _compute_similarities(
 ) -> tuple:
     """Return the frame of the edges from the partition's vertices to later ones."""
     common, sizes = get_common_neighbors(communicator, partition, bounds)
-    frame = similarity_frame(partition.labeling, partition.adjacency, common, sizes)
+    adjacency = partition.adjacency
+    starts = list_edge_offsets(adjacency)
+    frame = similarity_frame(partition.labeling, adjacency, common, sizes, starts)
     return finish_frame(communicator, frame)
 
 

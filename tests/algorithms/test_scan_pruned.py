@@ -60,6 +60,7 @@ def count_all(edges, **parameters):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_as_if_all_were_counted(monkeypatch, name, memberships):
     monkeypatch.setattr(scan, "MAX_MERGE_DEGREE", 0)
+    monkeypatch.setattr(scan, "MAX_MERGE_STEPS", 0)
     monkeypatch.setattr(pruned_scan, "STEPS_PER_EDGE", 10**6)
     edges = GRAPHS[name]()
     graph = undirected(edges)
@@ -159,3 +160,11 @@ def test_a_sample_predicts_that_pruning_takes_long(monkeypatch):
 def test_lists_of_low_degree_are_merged_at_once(monkeypatch):
     monkeypatch.setattr(scan, "link_pruned", None)
     assert len(rg.scan(GRAPHS["low degrees"]())) == 900
+
+
+def test_lists_of_a_small_graph_are_merged_at_once(monkeypatch):
+    monkeypatch.setattr(scan, "link_pruned", None)
+    edges = uniform(60, 400, seed=7, device="cpu")
+    graph = undirected(edges)
+    assert int(similarity.closed_sizes(graph).max()) > similarity.MAX_MERGE_DEGREE + 1
+    assert_frame_equal(rg.scan(graph), count_all(edges))

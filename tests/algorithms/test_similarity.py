@@ -233,6 +233,21 @@ def test_what_was_counted_is_kept(make_arrays):
     assert similarity.neighborhoods(graph) is similarity.neighborhoods(graph)
 
 
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.just(1)), max_size=60))
+def test_steps_of_merging_are_bounded(edges):
+    columns = FrameMaker("arrays")(frame_columns(edges))
+    adjacency = similarity.neighborhoods(build_graph(columns, directed=False, vertices=range(13)))
+    degrees = np.diff(adjacency.offsets)
+    bound = similarity.max_merge_steps(degrees.size, adjacency.neighbors.size)
+    assert int(degrees @ degrees) <= bound * (1 + 1e-12)
+
+
+def test_the_bound_of_steps_is_reached():
+    assert similarity.max_merge_steps(9, 16) == 8**2 + 8  # a star
+    assert similarity.max_merge_steps(5, 20) == 5 * 4**2  # a clique
+    assert similarity.max_merge_steps(1, 0) == similarity.max_merge_steps(0, 0) == 0
+
+
 @pytest.mark.slow
 def test_every_time_the_same(make_arrays):
     frame = make_arrays(frame_columns(edges_of(zip(*map(np.ndarray.tolist, dense_and_hubs())))))
