@@ -45,7 +45,7 @@ def make_frame(
     }
     if kind == "arrays":
         return {
-            name: values.to_numpy() if library_name(values) == "pandas" else values
+            name: _to_numpy(values) if library_name(values) == "pandas" else values
             for name, values in columns.items()
         }
     if kind == "pandas":
@@ -58,6 +58,12 @@ def make_frame(
     if has_own_text:
         return sys.modules[kind].from_arrow(table)
     return table
+
+
+def _to_numpy(values: Any) -> np.ndarray:
+    """Return a pandas Series as an array that a caller may change."""
+    array = values.to_numpy()
+    return array if array.flags.writeable else array.copy()
 
 
 def _make_pandas(columns: Mapping[str, Any]) -> Frame:
@@ -84,11 +90,12 @@ def _pandas_blocks(columns: Collection[Any]) -> list[tuple[Any, np.ndarray]] | N
     array_type = _block_type()
     if array_type is None:
         return None
+    object_array_type = _import_pandas().arrays.NumpyExtensionArray  # which no frame has
     blocks = []
     for values, position in zip(columns, _positions(len(columns)), strict=True):
         if type(values) is np.ndarray and values.dtype.kind in "iufb":
             blocks.append((values.reshape(1, -1), position))
-        elif isinstance(values, array_type):
+        elif isinstance(values, array_type) and not isinstance(values, object_array_type):
             blocks.append((values, position))
         elif library_name(values) == "pandas" and _is_numbered_text(values):
             blocks.append((values.array.view(), position))  # may be set without the Series

@@ -123,6 +123,13 @@ class LocalGraph(Storage):
         self._cache: dict[str, Any] = {}
         self._adjacencies = {layout if directed else "csr": adjacency}  # by layout
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickle and copy; other threads may add to the caches meanwhile."""
+        return {
+            name: value.copy() if isinstance(value, dict) else value
+            for name, value in self.__dict__.copy().items()
+        }
+
     @property
     def xp(self) -> ArrayModule:
         return self.labeling.xp

@@ -1,6 +1,7 @@
 """Columns of every library, in every form these keep numbers and text in."""
 
 import enum
+import functools
 import importlib
 import pickle
 import re
@@ -576,6 +577,34 @@ def test_a_result_does_not_change_the_names(dtype):
     assert first.values.tolist() == [["z", "b!", 0], ["b", "c!", 0]]
     assert second[["source", "destination"]].equals(edges)
     assert graph.vertices["vertex"].tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("dtype", ["str", "string[python]", "object"])
+def test_an_array_of_a_result_does_not_change_the_names(dtype):
+    names = pandas.DataFrame({"source": ["a", "b"], "destination": ["b", "c"]}, dtype=dtype)
+    graph = rg.Graph(names)
+    graph.vertices["vertex"].array[0] = "z"
+    rg.connected_components(graph)["vertex"].array[1] = "z"
+    assert graph.vertices["vertex"].tolist() == ["a", "b", "c"]
+
+
+def test_arrays_of_a_result_can_be_changed():
+    names = {"source": np.array(["a", "b"], object), "destination": np.array(["b", "c"], object)}
+    result = rg.bfs(names, "a")
+    assert all(values.flags.writeable for values in result.values())
+    assert result["predecessor"].tolist() == [None, "a", "b"]
+
+
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")
+def test_text_of_results_where_pandas_infers_none(monkeypatch):
+    for cached in ("_pandas_categories", "_category_words"):
+        function = getattr(to_frame, cached).__wrapped__
+        monkeypatch.setattr(to_frame, cached, functools.cache(function))
+    with pandas.option_context("future.infer_string", False):
+        edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
+        roles = rg.scan(edges, epsilon=0.1, mu=2)["role"]
+        assert roles.dtype == object
+        assert (roles == "core").all()
 
 
 def test_a_series_of_other_rows_stays_aligned():

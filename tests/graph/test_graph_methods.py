@@ -237,3 +237,13 @@ def test_distributed_graphs_have_the_methods_of_local_ones():
         distributed = load(DISTRIBUTED_FUNCTIONS[name])
         assert distributed.__name__ == name
         assert [*signature(distributed).parameters] == [*signature(local).parameters]
+
+
+def test_the_state_of_a_graph_has_copies_of_its_caches():
+    """Another thread may add to them while pickle or deepcopy reads the state."""
+    graph = rg.Graph(pandas.DataFrame({"source": [0, 1], "destination": [1, 2]}))
+    storage = storage_of(graph)
+    state = storage.__getstate__()
+    rg.neighbor_similarity(graph)
+    assert storage._cache.keys() - state["_cache"].keys()
+    assert state.keys() <= vars(storage).keys()
