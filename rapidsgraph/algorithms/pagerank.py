@@ -126,7 +126,7 @@ class PageRankProblem:
             # One small kernel instead of copies to the device.
             self.uniform_value = value = 1 / labeling.num_vertices
             terms = (1 - damping) * value, damping * (value if dangling != "drop" else 0.0), value
-            values = device.from_eight([0.0, math.inf, 0.0, 0.0, value, *terms], labeling.xp)
+            values = device.eight_values([0.0, math.inf, 0.0, 0.0, value, *terms], labeling.xp)
             self.state = values[:5]
             self.teleport, self.dangling_weights, self.start = values[5:].reshape(3, 1)
             return

@@ -83,7 +83,7 @@ def full(size: int, value: float, dtype: Any, xp: ArrayModule) -> Array:
 
 
 def no_values(dtype: Any, xp: ArrayModule) -> Array:
-    """Return an array without values, which may be shared.
+    """Return an array without values, which callers share.
 
     An allocation takes as long as a launch even if it has no bytes.
     """
@@ -100,7 +100,7 @@ def _no_values(dtype: np.dtype[Any], xp: ArrayModule, device_id: int | None) -> 
     return xp.ndarray(0, dtype, xp.cuda.MemoryPointer(memory, 0))
 
 
-def from_eight(numbers: Sequence[float], xp: ArrayModule) -> Array:
+def eight_values(numbers: Sequence[float], xp: ArrayModule) -> Array:
     """Return eight numbers as an array of float64."""
     if xp is np:
         return np.array(numbers, np.float64)

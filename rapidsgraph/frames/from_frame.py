@@ -165,7 +165,7 @@ def get_column(
                 parameter=parameter,
                 column=name,
             )
-        values = _numbers_of_cudf(frame, names.index(name)) if _is_cudf(frame) else None
+        values = _numbers_of_cudf(frame, name) if library_name(frame) == "cudf" else None
         return _convert_column(frame[name], name, parameter) if values is None else values
     except UnicodeEncodeError as error:  # pandas converts text to Arrow
         raise invalid_text_error(name, error.object) from error
@@ -338,35 +338,17 @@ def _is_valid_text(value: str) -> bool:
         return False
 
 
-def _is_cudf(frame: Frame) -> bool:
-    return library_name(frame) == "cudf"
+def _numbers_of_cudf(frame: Frame, name: Any) -> Column | None:
+    """Return a column of numbers without nulls of a cuDF frame, or None for any other.
 
-
-def _numbers_of_cudf(frame: Frame, position: int) -> Column | None:
-    """Return a column of integers or floating-point numbers of cuDF, or None for any other.
-
-    This goes through pylibcudf, because the selection of a column by cuDF takes longer than a small
-    BFS. Columns with nulls, of unsigned integers, which may be the codes of categories, and those
-    that cuDF may move to host memory are left to cuDF.
+    It is the one that ``frame[name].values`` returns, which takes longer than a small BFS because
+    cuDF makes a Series first.
     """
-    cudf, cupy = importlib.import_module("cudf"), device.import_cupy()
-    if cudf.get_option("spill"):
+    column: Any = getattr(frame, "_data", {}).get(name)
+    dtype = getattr(column, "dtype", None)  # of pandas or cuDF for categories and text
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iuf" or not len(column):
         return None
-    column = frame.to_pylibcudf()[0].columns()[position]
-    dtype, data = _cudf_types().get(column.type().id()), column.data()
-    if dtype is None or data is None or column.null_count():
-        return None
-    device_id = cupy.cuda.runtime.getDevice()
-    memory = cupy.cuda.UnownedMemory(data.ptr, data.size, data, device_id)
-    start = cupy.cuda.MemoryPointer(memory, column.offset() * dtype.itemsize)
-    return cupy.ndarray(column.size(), dtype, start)
-
-
-@functools.cache
-def _cudf_types() -> dict[Any, np.dtype[Any]]:
-    type_ids = importlib.import_module("pylibcudf").TypeId
-    names = ("int8", "int16", "int32", "int64", "float32", "float64")
-    return {getattr(type_ids, name.upper()): np.dtype(name) for name in names}
+    return None if column.has_nulls() else device.import_cupy().asarray(column)
 
 
 def _from_cudf(series: Any, name: Any, fit: str) -> Column:

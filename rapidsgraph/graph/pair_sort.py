@@ -1,8 +1,9 @@
 """Sort pairs of integer keys stably by both of them, such as arcs by row and neighbor.
 
 On a CPU by counting sort, least significant key first, or by comparisons if there are few pairs; on
-a GPU by radix sort of both keys packed into 64 bits, that of CuPy if there are few pairs. The peak
-is at most 24 bytes per pair, including the permutation, besides the counters of the keys.
+a GPU by radix sort of both keys packed into 64 bits, by that of CuPy if there are few pairs and no
+permutation is needed. The peak is at most 25 bytes per pair, including the permutation, besides the
+counters of the keys.
 """
 
 from __future__ import annotations

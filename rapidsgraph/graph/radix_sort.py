@@ -40,6 +40,7 @@ def sort_by_bits(
     num_passes = max(1, -(-num_bits // DIGIT_BITS))
     digit_bits, num_tiles = -(-num_bits // num_passes), -(-num_keys // SORT_TILE)
     assert num_passes <= SORT_PASSES
+    assert num_keys < 2**32 or not with_positions
     histograms = xp.zeros(num_passes * SORT_DIGITS, xp.int64)
     device.launch(
         "radix_sort", "count_digits", size=num_keys, num_keys=num_keys, first_bit=first_bit,
@@ -47,18 +48,19 @@ def sort_by_bits(
         histograms=histograms,
     )  # fmt: skip
     state_type = xp.int32 if num_keys < MAX_SHORT_STATES else xp.int64
-    num_states, tickets = num_tiles * SORT_DIGITS, xp.zeros(num_passes, xp.uint32)
-    states = xp.zeros(num_passes * num_states, state_type)
+    states, tickets = xp.zeros(num_tiles * SORT_DIGITS, state_type), xp.zeros(num_passes, xp.uint32)
     new_keys = xp.empty_like(keys)
     for number in range(num_passes):
         bit = number * digit_bits
+        if number:
+            states.fill(0)
         device.launch(
             "radix_sort", "sort_by_digit", size=num_keys, geometry=(num_tiles, SORT_DIGITS),
             num_keys=num_keys, shift=first_bit + bit, digit_bits=min(digit_bits, num_bits - bit),
             with_positions=with_positions, is_first=number == 0,
             histogram=histograms[number * SORT_DIGITS :], keys=keys, positions=positions,
             new_keys=new_keys, new_positions=new_positions,
-            states=states[number * num_states :], ticket=tickets[number:],
+            states=states, ticket=tickets[number:],
         )  # fmt: skip
         keys, new_keys = new_keys, keys
         positions, new_positions = new_positions, positions

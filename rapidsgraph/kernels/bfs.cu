@@ -123,7 +123,8 @@ __device__ __forceinline__ void expand_locally(
 #pragma unroll
       for (int k = 0; k < BATCH; k++) {
         start[k] = is_valid[k] ? offsets[neighbor[k]] : 0;
-        degree[k] = is_valid[k] ? (int)(offsets[neighbor[k] + 1] - start[k]) : 0;
+        degree[k] =
+            is_valid[k] ? (int)min(offsets[neighbor[k] + 1] - start[k], (long long)NO_VERTEX) : 0;
       }
       unsigned is_new[BATCH];
       int num_new = 0;

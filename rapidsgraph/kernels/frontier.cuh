@@ -145,8 +145,11 @@ __device__ __forceinline__ void expand(const int *queue, long long num_queued,
     const int vertex = (int)(chunk >> 32);
     const long long list_start = offsets[vertex], list_stop = offsets[vertex + 1];
     const long long start = list_start + (chunk & 0xffffffff) * FRONTIER_CHUNK;
-    const long long stop = is_chunk ? min(start + FRONTIER_CHUNK, list_stop)
-                                    : start + length(vertex, start, list_stop - list_start);
+    long long stop = min(start + FRONTIER_CHUNK, list_stop);
+    if (!is_chunk) {  // the length may change meanwhile, so the lanes of a warp use one value
+      const long long own_length = length(vertex, start, list_stop - list_start);
+      stop = start + __shfl_sync(FULL_MASK, own_length, 0);
+    }
     for (long long base = start; base < stop; base += BATCH * (long long)blockDim.x) {
 #pragma unroll
       for (int k = 0; k < BATCH; k++) {

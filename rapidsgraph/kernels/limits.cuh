@@ -1,6 +1,8 @@
 // The least and the largest of integers of any type, which are mapped to unsigned ones in the same
 // order.
 
+#include "grid.cuh"
+
 // Those of a thread: the largest complement, which is that of the least integer, and the largest.
 struct Limits {
   u64 complement = 0, most = 0;

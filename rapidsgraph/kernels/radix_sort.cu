@@ -6,7 +6,7 @@
 // as SORT_DIGITS needs, from `shift` on. The caller sets histograms, states and tickets to 0.
 //
 // A state of a tile and digit is 0, or how many keys of the tile have the digit (COUNTED), or where
-// they end in the result (LOCATED), with the kind in its two highest bits but the sign.
+// they end in the result (LOCATED); the kind is in the two bits below the sign.
 //
 // Reference: A. Adinets, D. Merrill, "Onesweep: a faster least significant digit radix sort for
 // GPUs", 2022. https://arxiv.org/abs/2206.01784
@@ -131,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 4)
   for (long long other = tile - 1; !is_located;) {
     state_t read[STATE_BATCH];
 #pragma unroll
-    for (int k = 0; k < STATE_BATCH; k++) {  // the first tile has always been located
+    for (int k = 0; k < STATE_BATCH; k++) {  // tile 0 is never only COUNTED
       const long long before = max(other - k, 0ll);
       read[k] = *(volatile const state_t *)(states + before * SORT_DIGITS + digit);
     }

@@ -15,7 +15,7 @@ from conftest import FrameMaker, ranks_of, to_pandas
 
 import rapidsgraph as rg
 from rapidsgraph import frames
-from rapidsgraph.frames import factorize, to_frame
+from rapidsgraph.frames import factorize, from_frame, to_frame
 
 # A path 1 -> 2 -> 3, and what its vertices hold after one iteration.
 PATH = {1: 0.05 + 0.85 / 9, 2: 1 / 3 + 0.85 / 9, 3: 1 / 3 + 0.85 / 9}
@@ -605,6 +605,48 @@ def test_text_of_results_where_pandas_infers_none(monkeypatch):
         roles = rg.scan(edges, epsilon=0.1, mu=2)["role"]
         assert roles.dtype == object
         assert (roles == "core").all()
+
+
+class CudfColumn:
+    """A stand-in for a column inside a frame of cuDF."""
+
+    def __init__(self, values, dtype=None, nulls=False):
+        self.values, self.nulls = np.array(values), nulls
+        self.dtype = self.values.dtype if dtype is None else dtype
+
+    def __len__(self):
+        return len(self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def has_nulls(self):
+        return self.nulls
+
+
+class CudfFrame(dict):
+    __module__ = "cudf.core.dataframe"
+    _data = property(dict)
+
+
+def test_numbers_of_cudf_are_those_of_plain_columns(monkeypatch):
+    """Codes of categories, nulls, Booleans and empty columns are left to cuDF."""
+    monkeypatch.setattr(from_frame.device, "import_cupy", lambda: np)
+    columns = {
+        "int": CudfColumn([3, 4]),
+        "unsigned": CudfColumn(np.array([3, 4], np.uint8)),
+        "float": CudfColumn([0.5, np.nan]),
+        "category": CudfColumn(np.array([0, 1], np.int8), pandas.CategoricalDtype([5, 6])),
+        "nullable": CudfColumn([3, 4], pandas.Int64Dtype()),
+        "nulls": CudfColumn([3, 4], nulls=True),
+        "bool": CudfColumn([True, False]),
+        "empty": CudfColumn(np.empty(0, np.int64)),
+    }
+    read = {name: from_frame._numbers_of_cudf(CudfFrame(columns), name) for name in columns}
+    assert [name for name, values in read.items() if values is not None] == [
+        "int", "unsigned", "float",
+    ]  # fmt: skip
+    assert frames.get_column(CudfFrame(columns), "int", "source").tolist() == [3, 4]
 
 
 def test_a_series_of_other_rows_stays_aligned():

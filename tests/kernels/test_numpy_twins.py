@@ -338,7 +338,7 @@ def test_flags_are_packed_into_words(xp, size):
 
 def test_eight_numbers_of_an_array(xp):
     numbers = [0.0, math.inf, -1.5, 2.0**-1074, 1e308, 3.0, math.pi, -0.0]
-    values = device.from_eight(numbers, xp)
+    values = device.eight_values(numbers, xp)
     assert values.dtype == np.float64
     assert values.tolist() == numbers
     written = xp.empty(8)
