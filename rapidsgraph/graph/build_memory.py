@@ -205,7 +205,7 @@ def naming_bytes(
         rows = columns[0].rows
         text = sum(column.text_bytes for column in columns)
         tables = sum(96 * column.rows for column in columns if column.kind == "cudf")
-        return 12 * rows + 64 * count + 3 * text + tables, 4 * rows + 8 * count + text
+        return 13 * rows + 64 * count + 3 * text + tables, 4 * rows + 8 * count + text
     peak = retained = 0
     for index, column in enumerate(columns):
         column_peak, column_retained = _column_naming_bytes(

@@ -130,6 +130,8 @@ def _name_column(
         check_names(values, parameter="vertices")
     arrays = [values if len(values) else xp.empty(0, _integer_type(values)) for values in arrays]
     arrays = [values.astype(kernel_type(dtype), copy=False) for values in arrays]
+    if xp is not np:  # kernels read names in order; a column of a matrix is strided
+        arrays = [xp.ascontiguousarray(values) for values in arrays]
     return _name_integers(arrays, ranges, dtype, xp, check)
 
 
@@ -215,8 +217,10 @@ def _name_integers(
         ids = [frames.encode_numbers(values, names, xp) for values in arrays]
         return names.astype(dtype, copy=False), dtype, count, ids
     is_present, low, count = marked
+    del marked
     check_vertex_count(count)
     if low == 0 and count == is_present.size:
+        del is_present
         return None, dtype, count, _as_ids(arrays, xp)
     table = device.accumulate(is_present, xp.int32)
     ids = []

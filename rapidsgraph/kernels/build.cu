@@ -97,8 +97,8 @@ extern "C" __global__ void sort_endpoints(long long num_edges, const int *source
   }
 }
 
-// packed[i] = major[i] << minor_bits | minor[i], which sorts pairs by (major, minor). Minor keys are
-// below 2^minor_bits.
+// packed[i] = major[i] << minor_bits | minor[i], which sorts pairs by (major, minor). The minor
+// keys are below 2^minor_bits.
 extern "C" __global__ void pack_pairs(long long num_pairs, long long minor_bits, const int *major,
                                       const int *minor, long long *packed) {
   STRIDE(i, num_pairs) packed[i] = (long long)major[i] << minor_bits | minor[i];

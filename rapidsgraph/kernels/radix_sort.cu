@@ -1,6 +1,6 @@
 // A stable radix sort of 64-bit keys, least significant digit first.
 //
-// CuPy sorts by all bits of a key; these passes by those that the keys have. Each pass reads and
+// CuPy sorts by all 64 bits; this sort passes only over the bits in use. Each pass reads and
 // writes the keys once: a block has a tile of SORT_TILE consecutive ones, and learns from the tiles
 // before its own where to put the keys of each digit. A digit has digit_bits bits, at most as many
 // as SORT_DIGITS needs, from `shift` on. The caller sets histograms, states and tickets to 0.

@@ -65,7 +65,7 @@ def test_tiles_wait_for_those_before_them(kind):
 @pytest.mark.gpu
 @pytest.mark.parametrize("with_order", [False, True])
 @pytest.mark.parametrize("minor_sorted", [False, True])
-def test_pairs_are_sorted_as_by_cupy(with_order, minor_sorted, monkeypatch):
+def test_few_and_many_pairs_are_sorted_alike(with_order, minor_sorted, monkeypatch):
     cupy = pytest.importorskip("cupy")
     random = np.random.default_rng(1)
     major, minor = random.integers(0, 5000, (2, 70_000)).astype(np.int32)
@@ -78,5 +78,9 @@ def test_pairs_are_sorted_as_by_cupy(with_order, minor_sorted, monkeypatch):
         options = {"with_order": with_order, "minor_sorted": minor_sorted}
         offsets, new_minor, order = pair_sort.sort_pairs(pairs, 5000, **options)
         results.append((offsets.tolist(), new_minor.tolist(), with_order and order.tolist()))
-    assert results[0] == results[1]
-    assert results[0][1] == minor[np.lexsort((minor, major))].tolist()
+    expected = np.lexsort((minor, major))
+    counts = np.bincount(major, minlength=5000)
+    for offsets, new_minor, order in results:
+        assert offsets == [0, *np.cumsum(counts).tolist()]
+        assert new_minor == minor[expected].tolist()
+        assert order == (with_order and expected.tolist())
