@@ -47,6 +47,7 @@ from .io.inputs import InputFiles, open_input
 from .relational.run_memory import FRAME_BYTES, estimate_bytes, estimate_graph_bytes
 from .validation import (
     DEFAULT_WEIGHT,
+    MAX_UNUSED_NAMES,
     as_list,
     check_choice,
     check_count,
@@ -313,7 +314,7 @@ def _input_stats(
         span = limits[1] - limits[0] + 1 if limits else 0
         if not span:
             name_kind = "integer"
-        elif span > num_names + 1024:
+        elif span > num_names + MAX_UNUSED_NAMES:
             name_kind = "hash"
         else:
             name_kind = "table" if limits and limits[0] else "ids"

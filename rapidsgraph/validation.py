@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 FramesMethod = Literal["auto", "frames"]  # of algorithms with one kernel form
 MAX_VERTICES = 2**31 - 1
+# Integer names are looked up in a table over their range if it has at most this many integers more
+# than there are values.
+MAX_UNUSED_NAMES = 1024
 MIN_CHECKED_BYTES = 2**24  # less is not compared with free memory, which varies by more
 UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {f"{letter}iB": 2 ** (10 * power) for power, letter in enumerate("KMGT", 1)}

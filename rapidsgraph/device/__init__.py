@@ -51,9 +51,9 @@ from .operations import (
     mark_range,
     no_values,
     put,
-    select,
     take,
     value_range,
+    where,
 )
 from .stages import compile_ahead
 from .threads import MIN_PARALLEL_SIZE, check_num_threads, num_threads, parallel_region
@@ -101,7 +101,6 @@ __all__ = [
     "parallel_region",
     "put",
     "resident_blocks",
-    "select",
     "select_entries",
     "signatures",
     "synchronize",
@@ -109,4 +108,5 @@ __all__ = [
     "to_host",
     "value_range",
     "wait_for_compilations",
+    "where",
 ]

@@ -133,14 +133,14 @@ def put(values: Array, indices: Array, value: float) -> None:
     )  # fmt: skip
 
 
-def select(flags: Array, values: Array, other: int) -> Array:
+def where(flags: Array, values: Array, other: int) -> Array:
     """Return ``where(flags, values, other)`` of C-contiguous arrays, in the type of the values."""
     xp = array_module(values)
     if xp is np:
         return np.where(flags, values, np.array(other).astype(values.dtype))
     selected = xp.empty(values.size, values.dtype)
     launch(
-        "arrays", "select", size=values.size,
+        "arrays", "where", size=values.size,
         num_values=values.size, flags=flags, values=values, other=other, new_values=selected,
     )  # fmt: skip
     return selected

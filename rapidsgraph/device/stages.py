@@ -76,7 +76,7 @@ STAGES = {
         bfs.search cooperative
         arrays.mark_range value_t=int32
         arrays.pack_flags
-        arrays.select value_t=int32
+        arrays.where value_t=int32
         arrays.fill value_t=int32
         arrays.convert value_t=int32 new_t=int64
     """,
@@ -91,7 +91,7 @@ STAGES = {
         arrays.fill value_t=float64
         arrays.put value_t=float64
         arrays.put value_t=bool
-        arrays.select value_t=int32
+        arrays.where value_t=int32
         arrays.convert value_t=int32 new_t=int64
     """,
     "connected components": """

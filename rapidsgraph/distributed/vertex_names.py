@@ -26,10 +26,8 @@ from ..graph.vertex_naming import (
     mixed_names_error,
     mixed_signs_error,
 )
-from ..validation import check_vertex_count
+from ..validation import MAX_UNUSED_NAMES, check_vertex_count
 from .communicator import Communicator
-
-RANGE_SLACK = 1024  # how much wider than the number of names a range of integers may be
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ def _name_column(
     width, bitmap = max_name - min_name + 1, None
     if vertices is not None:
         count = check_vertex_count(len(vertices))
-    elif width > stats.num_names + RANGE_SLACK or max_name >= 2**63:
+    elif width > stats.num_names + MAX_UNUSED_NAMES or max_name >= 2**63:
         common = kernel_type(dtype)
         arrays = [values.astype(common, copy=False) for values in columns if len(values)]
         values = xp.concatenate(arrays) if arrays else xp.empty(0, common)

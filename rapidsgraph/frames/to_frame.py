@@ -248,7 +248,7 @@ def _with_nulls(kind: str, values: Any, valid: Any) -> Any:
     if library == "pandas":
         return (values.astype(object) if kind == "arrays" else values).where(valid, None)
     if kind == "arrays":
-        return device.select(valid, values, -1)
+        return device.where(valid, values, -1)
     if kind == "pandas":
         return _import_pandas().arrays.IntegerArray(values, ~valid)
     import pyarrow

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import device, frames
+from ..validation import MAX_UNUSED_NAMES
 
 BLOCK_ARCS = 2**20  # arcs per block of a pass that needs temporary arrays
 MARGIN = 1.04  # for memory that allocators keep between arrays
@@ -91,7 +92,7 @@ def _name_column_stats(columns: list[Any], is_range: bool) -> NameColumnStats:
         dtypes = {values.dtype for values in columns}
         needs_copy = len(dtypes) > 1 or next(iter(dtypes)).itemsize < 4
         copy_bytes = 8 * rows if needs_copy else 0
-        if is_range or span <= rows + 1024:
+        if is_range or span <= rows + MAX_UNUSED_NAMES:
             kind = "ids" if is_range or low == 0 else "table"
             return NameColumnStats(kind, rows, 0 if is_range else span, copy_bytes)
         return NameColumnStats("hash", rows, span, copy_bytes)
@@ -147,7 +148,7 @@ def _column_naming_bytes(column: NameColumnStats, count: int) -> tuple[int, int]
     """Return the peak of naming by a column with `count` distinct names, and the retained bytes."""
     if column.kind == "integer":
         hashed = _column_naming_bytes(replace(column, kind="hash"), count)
-        table = replace(column, kind="table", span=column.rows + 1024)
+        table = replace(column, kind="table", span=column.rows + MAX_UNUSED_NAMES)
         peak, retained = _column_naming_bytes(table, count)
         return max(hashed[0], peak), max(hashed[1], retained)
     rows, text = column.rows, column.max_text_bytes(count)

@@ -263,7 +263,7 @@ class Labeling:
     def name_columns(self, ids: Array, valid: Array, endpoint: str) -> dict[str, tuple[Any, Array]]:
         """Return the name columns of an endpoint, null where not `valid`, for `vertex_frame`."""
         if self.names.distinct[0] is not None:  # otherwise ids are names, and need no valid place
-            ids = device.select(valid, ids, 0)
+            ids = device.where(valid, ids, 0)
         columns = self.names.columns(self.xp, ids)
         return {
             name: (columns[label], valid) for label, name in self.endpoint_columns(endpoint).items()

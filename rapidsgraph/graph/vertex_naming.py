@@ -16,11 +16,8 @@ from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError
 from ..frames import Column
-from ..validation import check_vertex_count
+from ..validation import MAX_UNUSED_NAMES, check_vertex_count
 from .vertex_names import VertexNames, check_names
-
-# Integers are looked up in a table over their range if it has at most this many more than values.
-MAX_UNUSED_NAMES = 1024
 
 # Called with (count, nbytes) before a table of names is built on a CPU; may raise.
 TableCheck = Callable[[int, int], None] | None

@@ -98,8 +98,8 @@ extern "C" __global__ void pack_flags(long long num_flags, const bool *flags, un
 }
 
 // new_values[i] = values[i] where flags[i], elsewhere `other`.
-extern "C" __global__ void select(long long num_values, const bool *flags, const value_t *values,
-                                  long long other, value_t *new_values) {
+extern "C" __global__ void where(long long num_values, const bool *flags, const value_t *values,
+                                 long long other, value_t *new_values) {
   STRIDE(i, num_values) new_values[i] = flags[i] ? values[i] : (value_t)other;
 }
 

@@ -35,7 +35,7 @@ def pack_flags(num_flags, flags, words, count):
     count[0] += np.count_nonzero(flags)
 
 
-def select(num_values, flags, values, other, new_values):
+def where(num_values, flags, values, other, new_values):
     new_values[:] = np.where(flags, values, np.array(other).astype(values.dtype))
 
 

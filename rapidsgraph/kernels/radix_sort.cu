@@ -5,10 +5,12 @@
 // before its own where to put the keys of each digit. A digit has digit_bits bits, at most as many
 // as SORT_DIGITS needs, from `shift` on. The caller sets histograms, states and tickets to 0.
 //
-// A state of a tile and digit is 0, or how many keys of the tile have the digit (COUNTED), or where
-// they end in the result (LOCATED); the kind is in the two bits below the sign.
+// Tiles find these positions by decoupled look-back. A state of a tile and digit is 0, the number
+// of keys of the tile that have the digit (AGGREGATE), or the position behind them in the result
+// (INCLUSIVE_PREFIX); the kind is in the two bits below the sign.
 //
-// Reference: A. Adinets, D. Merrill, "Onesweep: a faster least significant digit radix sort for
+// References: D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back",
+// NVIDIA, 2016. A. Adinets, D. Merrill, "Onesweep: a faster least significant digit radix sort for
 // GPUs", 2022. https://arxiv.org/abs/2206.01784
 
 #include "grid.cuh"
@@ -19,10 +21,10 @@
 
 #define SORT_WARPS (SORT_DIGITS / WARP)
 #define LANE_ITEMS (SORT_TILE / SORT_DIGITS)
-#define STATE_BATCH 8  // states that a thread loads at once
+#define LOOKBACK_BATCH 8  // states that a thread loads at once
 #define KIND_SHIFT (8 * sizeof(state_t) - 3)
-#define COUNTED ((state_t)1 << KIND_SHIFT)
-#define LOCATED ((state_t)2 << KIND_SHIFT)
+#define AGGREGATE ((state_t)1 << KIND_SHIFT)
+#define INCLUSIVE_PREFIX ((state_t)2 << KIND_SHIFT)
 
 __device__ __forceinline__ int digit_of(long long key, long long shift, long long digit_bits) {
   return (int)(key >> shift) & ((1 << digit_bits) - 1);
@@ -75,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 4)
                   unsigned int *new_positions, state_t *states, unsigned int *ticket) {
   __shared__ long long tile_keys[SORT_TILE];
   __shared__ int cursors[SORT_WARPS][SORT_DIGITS];  // positions in the tile
-  __shared__ state_t moves[SORT_DIGITS];            // from a position in the tile to the result
+  __shared__ state_t scatter_offsets[SORT_DIGITS];  // from a position in the tile to the result
   __shared__ unsigned shared_tile;
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, digit = threadIdx.x;
   if (threadIdx.x == 0) shared_tile = atomicAdd(ticket, 1u);  // tiles begin in their order
@@ -113,11 +115,11 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 4)
     count += warp_count;
   }
   volatile state_t *own_state = states + tile * SORT_DIGITS + digit;
-  long long located = 0;
+  long long prefix = 0;
   if (tile == 0)
-    located = sum_lower(histogram[digit]);
+    prefix = sum_lower(histogram[digit]);
   else
-    *own_state = COUNTED | (state_t)count;
+    *own_state = AGGREGATE | (state_t)count;
   const int first = (int)sum_lower(count);
   for (int w = 0; w < SORT_WARPS; w++) cursors[w][digit] += first;
   __syncthreads();
@@ -127,24 +129,24 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 4)
       rank[k] += cursors[warp][digit_of(key[k], shift, digit_bits)];
       tile_keys[rank[k]] = key[k];
     }
-  bool is_located = tile == 0;
-  for (long long other = tile - 1; !is_located;) {
-    state_t read[STATE_BATCH];
+  bool has_prefix = tile == 0;
+  for (long long other = tile - 1; !has_prefix;) {
+    state_t read[LOOKBACK_BATCH];
 #pragma unroll
-    for (int k = 0; k < STATE_BATCH; k++) {  // tile 0 is never only COUNTED
+    for (int k = 0; k < LOOKBACK_BATCH; k++) {  // tile 0 is never only AGGREGATE
       const long long before = max(other - k, 0ll);
       read[k] = *(volatile const state_t *)(states + before * SORT_DIGITS + digit);
     }
 #pragma unroll
-    for (int k = 0; k < STATE_BATCH; k++) {
-      if (is_located || read[k] == 0) break;  // and try again from there
-      located += read[k] & (COUNTED - 1);
-      is_located = (read[k] & LOCATED) != 0;
+    for (int k = 0; k < LOOKBACK_BATCH; k++) {
+      if (has_prefix || read[k] == 0) break;  // and try again from there
+      prefix += read[k] & (AGGREGATE - 1);
+      has_prefix = (read[k] & INCLUSIVE_PREFIX) != 0;
       other--;
     }
   }
-  *own_state = LOCATED | (state_t)(located + count);
-  moves[digit] = (state_t)(located - first);
+  *own_state = INCLUSIVE_PREFIX | (state_t)(prefix + count);
+  scatter_offsets[digit] = (state_t)(prefix - first);
   __syncthreads();
 
   state_t to[LANE_ITEMS];
@@ -153,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 4)
     const int i = k * SORT_DIGITS + threadIdx.x;
     if (i >= tile_size) continue;
     const long long sorted_key = tile_keys[i];
-    to[k] = moves[digit_of(sorted_key, shift, digit_bits)] + i;
+    to[k] = scatter_offsets[digit_of(sorted_key, shift, digit_bits)] + i;
     new_keys[to[k]] = sorted_key;
   }
   if (!with_positions) return;

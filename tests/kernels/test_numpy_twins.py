@@ -314,10 +314,10 @@ def test_values_that_are_not_selected_become_another_one(xp, dtype):
     flags, values = random.random(300) < 0.5, random.integers(0, 2**31, 300).astype(dtype)
     arrays = [xp.asarray(flags), xp.asarray(values)]
     expected = np.where(flags, values, np.array(-1).astype(dtype))
-    assert np.array_equal(device.to_host(device.select(*arrays, -1)), expected)
+    assert np.array_equal(device.to_host(device.where(*arrays, -1)), expected)
     selected = xp.empty(300, dtype)
     device.launch(
-        "arrays", "select", size=300,
+        "arrays", "where", size=300,
         num_values=300, flags=arrays[0], values=arrays[1], other=-1, new_values=selected,
     )  # fmt: skip
     assert np.array_equal(device.to_host(selected), expected)
