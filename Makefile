@@ -34,8 +34,10 @@ setup: $(VENV)/.installed-dev  ## install what development needs into .venv, and
 check: lint types imports  ## what to run before a commit: style, types, imports and the fast tests
 	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not gpu" $(ARGS)
 
+# A test that hangs ends the run, and leaves the traceback of every thread.
 test: $(VENV)/.installed-test  ## the tests that need no GPU (ARGS="-k pagerank" for some of them)
-	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist worksteal --max-worker-restart 0 $(ARGS)
+	@$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist worksteal --max-worker-restart 0 \
+	    -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true $(ARGS)
 
 gpu-test: $(VENV)/.installed-$(CUDA)  ## every test, the ones on the GPU too
 	@$(VENV)/bin/python -m pytest -q --gpu $(ARGS)

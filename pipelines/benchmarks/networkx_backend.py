@@ -116,7 +116,7 @@ def comparable(name: str, result: Any) -> Any:
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     options = session.options
-    for workload in session.graphs(options.graphs or (["karate"] if options.quick else GRAPHS)):
+    for workload in session.graphs(options.graphs or (["rmat6u"] if options.quick else GRAPHS)):
         yield workload.name, partial(measure, workload, session)
 
 
