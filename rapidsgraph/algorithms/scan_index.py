@@ -43,7 +43,7 @@ from .similarity import (
     KERNEL_METHODS,
     KernelMethod,
     SimilarityGraph,
-    closed_neighborhood_sizes,
+    closed_sizes,
     common_neighbors,
     neighborhoods,
     undirected_graph,
@@ -358,7 +358,7 @@ def _build_storage(edges: GraphLike, method: KernelMethod) -> IndexStorage:
     graph.labeling.check_name_collisions("cluster", "role")
     check_run_memory(graph, "scan_index", f"an index of {graph.num_edges:,} edges")
     adjacency, common = neighborhoods(graph), common_neighbors(graph, method)
-    return _sort_by_similarity(graph, adjacency, common, closed_neighborhood_sizes(adjacency))
+    return _sort_by_similarity(graph, adjacency, common, closed_sizes(graph))
 
 
 def _sort_by_similarity(

@@ -355,7 +355,7 @@ def _compute_predecessors(
     # Only zero-weight edges lead to these vertices: a BFS along them starts at all others.
     if num_remaining and xp is np:
         adjacency = graph.csr
-        kernels.zero_weight_edges.follow(
+        kernels.zero_weight_edges.find_predecessors(
             adjacency.offsets, adjacency.neighbors, adjacency.weights, distances, remaining,
             np.empty(num_remaining, np.int32), predecessors,
         )  # fmt: skip

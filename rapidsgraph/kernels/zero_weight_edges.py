@@ -12,7 +12,7 @@ ONE = np.uint64(1)
 
 
 @serial
-def follow(offsets, neighbors, weights, distances, remaining, queue, predecessors):
+def find_predecessors(offsets, neighbors, weights, distances, remaining, queue, predecessors):
     """Write the predecessors of `remaining` vertices, to which only zero-weight edges lead.
 
     They are the smallest ones of a search that starts at all other vertices. `remaining` becomes

@@ -18,7 +18,7 @@ by_direction = pytest.mark.parametrize("directed", [True, False], ids=["directed
 by_policy = pytest.mark.parametrize("multi_edges", ["first", "keep"])
 
 
-@pytest.fixture(params=[1, 2, 3])
+@pytest.fixture(params=[1, 3])
 def ranks(monkeypatch, request):
     """A number of ranks without a client."""
     use_local_ranks(monkeypatch, request.param)

@@ -15,7 +15,7 @@ from rapidsgraph.distributed.replica import REPLICA_LIMIT
 from rapidsgraph.graph.local_graph import storage_of
 
 
-@pytest.fixture(params=[1, 2, 3, 7])
+@pytest.fixture(params=[1, 2, 5])
 def ranks(request, monkeypatch):
     use_local_ranks(monkeypatch, request.param)
     return request.param

@@ -29,7 +29,7 @@ def check(frame, partitions=3, **options):
             assert_frame_equal(function(parts).compute(), function(frame))
 
 
-@pytest.fixture(params=[1, 2, 3, 5])
+@pytest.fixture(params=[1, 2, 5])
 def ranks(request, monkeypatch):
     use_local_ranks(monkeypatch, request.param)
     return request.param
