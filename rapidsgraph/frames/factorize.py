@@ -268,13 +268,19 @@ def encode_numbers(
 
 def find_numbers(values: device.Array, names: device.Array, xp: device.ArrayModule) -> device.Array:
     """Return the position of each value in the sorted distinct `names`, -1 if it is not there."""
-    is_exact = np.result_type(values.dtype, names.dtype).kind in "iu"  # not int64 with uint64
-    if xp is np and not (is_exact and MIN_SEARCHED * values.size < names.size):
-        pandas = importlib.import_module("pandas")
-        return pandas.Index(names).get_indexer(values)
+    common = np.result_type(values.dtype, names.dtype)
+    if common.kind == "f":  # int64 with uint64
+        limits = np.iinfo(names.dtype)
+        is_possible = values >= 0 if names.dtype.kind == "u" else values <= limits.max
+        compared = xp.where(is_possible, values, 0).astype(names.dtype)
+        return xp.where(is_possible, find_numbers(compared, names, xp), -1)
+    if xp is np and MIN_SEARCHED * values.size >= names.size:
+        # pandas would convert the values to the type of the names, even if it has fewer bits.
+        index = importlib.import_module("pandas").Index(names.astype(common, copy=False))
+        return index.get_indexer(values.astype(common, copy=False))
     if not names.size:
         return xp.full(values.size, -1)
-    if np.uint64 in (values.dtype, names.dtype):
+    if common == np.uint64:
         positions = xp.minimum(xp.searchsorted(names, values), names.size - 1)
         return xp.where(names[positions] == values, positions, -1)
     if names.dtype not in (np.int32, np.int64):

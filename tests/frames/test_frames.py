@@ -670,6 +670,28 @@ def test_few_and_many_numbers_are_found(name_type, value_type, module):
         assert positions.tolist() == [0, -1, 499] * (len(values) // 3)
 
 
+INTEGER_TYPES = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+
+
+@pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("value_type", INTEGER_TYPES)
+@pytest.mark.parametrize("name_type", INTEGER_TYPES)
+def test_numbers_beyond_the_type_of_the_names_are_not_found(name_type, value_type, module):
+    """Names with the same low bits, and those that a double does not tell apart."""
+    xp = importlib.import_module(module)
+    limits, value_limits = np.iinfo(name_type), np.iinfo(value_type)
+    names = [1, 2, limits.max - 1] if limits.min else [0, 1, 2, limits.max]
+    shifts = [0, *(sign * 2**bits for sign in (1, -1) for bits in (8, 16, 32, 53, 63, 64))]
+    candidates = {name + shift + step for name in names for shift in shifts for step in (0, 1)}
+    values = sorted(v for v in candidates if value_limits.min <= v <= value_limits.max)
+    natural = [value for value in values if value >= 0]  # pandas converts these otherwise
+    for queries in (values, natural, natural * 3 * factorize.MIN_SEARCHED):
+        positions = factorize.find_numbers(
+            xp.asarray(np.array(queries, value_type)), xp.asarray(np.array(names, name_type)), xp
+        )
+        assert positions.tolist() == [names.index(v) if v in names else -1 for v in queries]
+
+
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
