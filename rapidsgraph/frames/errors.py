@@ -39,7 +39,12 @@ CASTS = {
         ".astype('float64')": ".cast(polars.Float64)",
         ".str.decode('utf-8')": ".cast(polars.String)",
     },
-    "duckdb": {".astype('float64')": "CAST(COLUMN AS DOUBLE) in the query"},
+    "duckdb": {
+        ".astype('str')": "CAST(COLUMN AS VARCHAR) in the query",
+        ".astype('int64')": "CAST(COLUMN AS BIGINT) in the query",
+        ".astype('float64')": "CAST(COLUMN AS DOUBLE) in the query",
+        ".str.decode('utf-8')": "decode(COLUMN) in the query",
+    },
     "arrow": {
         ".astype('str')": ".cast('string')",
         ".astype('int64')": ".cast('int64')",
@@ -52,6 +57,7 @@ TEXT_REMEDY = "use .astype('str')"
 NAME_REMEDIES = {
     "boolean": "use .astype('int64')",
     "bytes": "use .str.decode('utf-8')",
+    **dict.fromkeys(("timedelta", "timedelta64"), "use .astype('int64')"),
     **dict.fromkeys(
         ("tuple", "list", "dict", "ndarray"), "make columns of it, and pass a list of their names"
     ),
@@ -226,6 +232,8 @@ def invalid_type_error(
         }
         kind = " and ".join(sorted(kinds))
     remedy = NUMBER_REMEDIES.get(kind) if are_numbers else NAME_REMEDIES.get(kind, TEXT_REMEDY)
+    if kind == "bytes" and series.dtype != object and not are_numbers:
+        remedy = TEXT_REMEDY  # of a type of Arrow or NumPy, which .str does not decode
     return GraphError(
         f"{{column}} holds {kind} values ({series.dtype}), such as {format_value(value)} in row "
         f"{{row}}; it must hold {fit}" + ("; {hint}" if remedy else ""),

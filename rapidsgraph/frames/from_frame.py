@@ -196,6 +196,8 @@ def _convert_column(values: Any, name: Any, parameter: str) -> Column:
         values = importlib.import_module("pandas").Series(values)
     if library == "polars":
         values, library = values.to_arrow(), "pyarrow"
+    elif library == "pandas" and _is_read_by_arrow(values.dtype):
+        values, library = values.array.__arrow_array__(), "pyarrow"
     if library == "pyarrow":
         values = _from_arrow(values, name, fit)
     elif library == "cudf":
@@ -216,6 +218,12 @@ def _convert_column(values: Any, name: Any, parameter: str) -> Column:
         elif not values.dtype.isnative:
             values = values.astype(values.dtype.newbyteorder("="))
     return values
+
+
+def _is_read_by_arrow(dtype: Any) -> bool:
+    """Return whether pandas has no operations for a type of Arrow that can hold names."""
+    arrow_type = getattr(dtype, "pyarrow_dtype", None)
+    return str(arrow_type).startswith(("dictionary", "string_view"))
 
 
 def _from_sequence(values: Any, name: Any) -> np.ndarray:

@@ -180,9 +180,8 @@ def _tabulate_values(
         names = list(map(list, zip(*values, strict=True)))
     array = np.empty(len(values))
     for row, (vertex, value) in enumerate(values.items()):
-        try:
-            array[row] = float(value)
-        except (TypeError, ValueError, OverflowError):
+        number = _as_float(value)
+        if number is None:
             raise GraphError(
                 f"{{parameter}} must be a frame with the column {labels[0]!r} and one of values, "
                 f"or a dict from vertex to number; the value of {format_value(vertex)} is "
@@ -190,8 +189,19 @@ def _tabulate_values(
                 parameter=parameter,
                 row=row,
                 value=value,
-            ) from None
+            )
+        array[row] = number
     return {**dict(zip(labels, names, strict=True)), VALUE: array}
+
+
+def _as_float(value: Any) -> float | None:
+    """Return a number as a float; None for text, a boolean and what is beyond double precision."""
+    if isinstance(value, (str, bytes, bool, np.bool_)):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _tabulate_series(values: Any, labels: Sequence[str], parameter: str) -> Frame:

@@ -1,8 +1,11 @@
 """Values that are no frames get an error with the line that converts them."""
 
+import datetime
+
 import networkx
 import numpy as np
 import pandas
+import pyarrow
 import pytest
 import scipy.sparse
 
@@ -59,3 +62,43 @@ def test_an_igraph_graph():
     igraph = pytest.importorskip("igraph")
     with pytest.raises(rg.GraphError, match=r"convert it: rg.from_igraph\(g\)"):
         rg.pagerank(igraph.Graph.Ring(4))
+
+
+DURATIONS = datetime.timedelta(1), datetime.timedelta(2)
+
+
+def convert(table, library):
+    """Return a table of Arrow as a frame of a library."""
+    if library == "arrays":
+        return {name: np.array(column) for name, column in table.to_pydict().items()}
+    if library in ("duckdb", "polars"):
+        return pytest.importorskip(library).from_arrow(table)
+    types_mapper = pandas.ArrowDtype if library == "pandas of Arrow" else None
+    return table if library == "arrow" else table.to_pandas(types_mapper=types_mapper)
+
+
+@pytest.mark.parametrize(
+    "library", ["arrays", "arrow", "duckdb", "pandas", "pandas of Arrow", "polars"]
+)
+@pytest.mark.parametrize(
+    "values", [[True, False], [b"a", b"b"], [datetime.timedelta(1), datetime.timedelta(2)]]
+)
+def test_the_cast_of_a_hint_works(library, values):
+    frame = convert(pyarrow.table({"source": values, "destination": values}), library)
+    with pytest.raises(rg.GraphError, match="column 'source' holds .* in row 0; it must") as caught:
+        rg.Graph(frame)
+    cast = caught.value.hint.removeprefix("use ")
+    if library == "duckdb":
+        source = cast.removesuffix(" in the query")
+        destination = source.replace("source", "destination")
+        frame = frame.select(f"{source} AS source, {destination} AS destination")
+    else:
+        modules = {library: pytest.importorskip(library)} if library == "polars" else {}
+        columns = {name: frame[name] for name in ("source", "destination")}
+        if library == "arrays":
+            columns = {name: pandas.Series(column) for name, column in columns.items()}
+        frame = {
+            name: eval(f"column{cast}", {"column": column, **modules})
+            for name, column in columns.items()
+        }
+    assert rg.Graph(frame).num_edges == 2

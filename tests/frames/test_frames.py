@@ -193,6 +193,21 @@ def test_arrow_dictionaries_of_integers():
     assert_is_path(pyarrow.table({"source": column, "destination": DESTINATION}))
 
 
+def test_pandas_columns_of_arrow_types_without_operations():
+    ends = {"source": ["a", "b"], "destination": ["b", "c"]}
+    expected = rg.pagerank(pandas.DataFrame(ends))
+    for convert in (
+        lambda names: pyarrow.chunked_array(
+            [pyarrow.array([n]).dictionary_encode() for n in names]
+        ),
+        lambda names: pyarrow.array(names, pyarrow.string_view()),
+    ):
+        columns = {
+            name: pandas.arrays.ArrowExtensionArray(convert(names)) for name, names in ends.items()
+        }
+        pandas.testing.assert_frame_equal(rg.pagerank(pandas.DataFrame(columns)), expected)
+
+
 def test_arrow_record_batch_and_reader():
     batch = pyarrow.record_batch({"source": [9, *SOURCE], "destination": [9, *DESTINATION]})
     assert_is_path(batch.slice(1))

@@ -105,6 +105,8 @@ def test_integer_types_need_not_be_those_of_the_names(make_arrays, dtype):
         ({"personalization": {0: np.inf}}, r"personalization: the value in row 0 is inf"),
         ({"personalization": {0: 0.0}}, r"personalization: the values sum to 0.0"),
         ({"personalization": {0: "x"}}, r"personalization must be a frame with the column"),
+        ({"personalization": {0: "1"}}, r"dict from vertex to number; the value of 0 is '1'"),
+        ({"start": {0: 1, 1: True}}, r"dict from vertex to number; the value of 1 is True"),
         ({"personalization": {"a": 1.0}}, r"(?s)personalization.*'a'|text"),
         ({"personalization": {}}, r"personalization"),
         ({"personalization": pandas.Series({0: 1, 9: 2})}, r"personalization: vertex 9 is not in"),
