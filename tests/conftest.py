@@ -26,6 +26,9 @@ from rapidsgraph.graph.local_graph import storage_of
 # OpenMP's threads, here and in processes that tests start, sleep while they wait for each other.
 # By default they spin, which makes small kernels 20 times slower where processes share the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Dask's profiler of workers calls sys._current_frames, which on Python 3.11 can deadlock or end the
+# process while another thread starts: https://github.com/python/cpython/issues/106883
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("repeatable")
