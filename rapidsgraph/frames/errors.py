@@ -233,7 +233,7 @@ def invalid_type_error(
         kind = " and ".join(sorted(kinds))
     remedy = NUMBER_REMEDIES.get(kind) if are_numbers else NAME_REMEDIES.get(kind, TEXT_REMEDY)
     if kind == "bytes" and series.dtype != object and not are_numbers:
-        remedy = TEXT_REMEDY  # of a type of Arrow or NumPy, which .str does not decode
+        remedy = TEXT_REMEDY  # bytes of Arrow and NumPy types have no .str.decode
     return GraphError(
         f"{{column}} holds {kind} values ({series.dtype}), such as {format_value(value)} in row "
         f"{{row}}; it must hold {fit}" + ("; {hint}" if remedy else ""),

@@ -64,7 +64,7 @@ def test_an_igraph_graph():
         rg.pagerank(igraph.Graph.Ring(4))
 
 
-DURATIONS = datetime.timedelta(1), datetime.timedelta(2)
+DURATIONS = [datetime.timedelta(1), datetime.timedelta(2)]
 
 
 def convert(table, library):
@@ -80,9 +80,7 @@ def convert(table, library):
 @pytest.mark.parametrize(
     "library", ["arrays", "arrow", "duckdb", "pandas", "pandas of Arrow", "polars"]
 )
-@pytest.mark.parametrize(
-    "values", [[True, False], [b"a", b"b"], [datetime.timedelta(1), datetime.timedelta(2)]]
-)
+@pytest.mark.parametrize("values", [[True, False], [b"a", b"b"], DURATIONS])
 def test_the_cast_of_a_hint_works(library, values):
     frame = convert(pyarrow.table({"source": values, "destination": values}), library)
     with pytest.raises(rg.GraphError, match="column 'source' holds .* in row 0; it must") as caught:

@@ -699,7 +699,7 @@ def test_numbers_beyond_the_type_of_the_names_are_not_found(name_type, value_typ
     shifts = [0, *(sign * 2**bits for sign in (1, -1) for bits in (8, 16, 32, 53, 63, 64))]
     candidates = {name + shift + step for name in names for shift in shifts for step in (0, 1)}
     values = sorted(v for v in candidates if value_limits.min <= v <= value_limits.max)
-    natural = [value for value in values if value >= 0]  # pandas converts these otherwise
+    natural = [value for value in values if value >= 0]  # pandas makes only these unsigned
     for queries in (values, natural, natural * 3 * factorize.MIN_SEARCHED):
         positions = factorize.find_numbers(
             xp.asarray(np.array(queries, value_type)), xp.asarray(np.array(names, name_type)), xp
