@@ -778,3 +778,33 @@ def test_text_by_category_is_what_pandas_gathers(size, categories):
     expected = pandas.Series(categories).take(codes).reset_index(drop=True).rename("x")
     pandas.testing.assert_series_equal(column, expected)
     pandas.testing.assert_series_equal(column.str.len(), expected.str.len())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32", "float32", "float64"])
+def test_numbers_of_cudf_are_read_in_place(dtype):
+    cudf = pytest.importorskip("cudf")
+    whole = cudf.DataFrame({"a": np.arange(40).astype(dtype), "b": np.arange(40)})
+    for frame in (whole, whole[7:31], whole.copy()):
+        values = from_frame.get_column(frame, "a", "edges")
+        expected = frame["a"].values
+        assert values.data.ptr == expected.data.ptr
+        assert values.dtype == expected.dtype and values.tolist() == expected.tolist()
+    expected = whole["a"].values.tolist()
+    values = from_frame.get_column(whole, "a", "edges")
+    del whole, frame
+    cudf.DataFrame({"a": np.zeros(4000)})  # might take memory that was freed
+    assert values.tolist() == expected
+
+
+@pytest.mark.gpu
+def test_columns_of_cudf_that_are_no_plain_numbers():
+    cudf = pytest.importorskip("cudf")
+    columns = {
+        "category": cudf.Series(["b", "a", "b"], dtype="category"),
+        "nulls": cudf.Series([1, None, 3]),
+        "text": cudf.Series(["x", "y", "z"]),
+        "none": cudf.Series([], dtype="int64"),
+    }
+    for series in columns.values():
+        assert from_frame._numbers_of_cudf(series.to_frame("a"), "a") is None

@@ -323,3 +323,17 @@ def test_a_cached_value_may_be_removed_at_any_time():
     storage = rg.Graph({"source": [1], "destination": [2]})._storage
     storage._cache = Volatile()
     assert storage.cached("answer", lambda: 42) == 42
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("step", [1, 10**9])  # names in a table, and sorted names
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_strided_names_on_a_gpu(step, dtype):
+    cupy = pytest.importorskip("cupy")
+    names = (np.arange(600).reshape(-1, 2) ** 2 % 77 * step).astype(dtype)
+    on_gpu = cupy.asarray(names)
+    found = rg.Graph({"source": on_gpu[:, 0], "destination": on_gpu[:, 1]}).edges
+    expected = rg.Graph({"source": names[:, 0], "destination": names[:, 1]}).edges
+    assert {name: values.tolist() for name, values in found.items()} == {
+        name: values.tolist() for name, values in expected.items()
+    }
