@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import device, kernels
+from .. import device, frames, kernels
 from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame
@@ -348,6 +348,8 @@ def clustering_frame(labeling: Labeling, clustering: Clustering, memberships: bo
     if memberships:
         ids, clusters = list_memberships(clustering)
         roles = roles[ids]
-    is_clustered = device.mark_range(clusters, low=0)
-    columns = {"cluster": (clusters, is_clustered), "role": labeling.text_column(roles, ROLES)}
+    columns = {
+        "cluster": frames.NullableIntegers(clusters, null=-1),
+        "role": labeling.text_column(roles, ROLES),
+    }
     return labeling.vertex_frame(columns, ids)

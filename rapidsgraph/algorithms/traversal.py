@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import device, kernels
+from .. import device, frames, kernels
 from ..device import Array
 from ..frames import Frame, Vertices
 from ..graph.build import as_local_graph
@@ -78,7 +78,7 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS")
     bottom_up = is_graph or not graph.directed
     result = run_bfs(graph, ids, parameters.depth_limit, parameters.predecessors, bottom_up)
-    distances = result.distances, device.mark_range(result.distances, low=0)
+    distances = frames.NullableIntegers(result.distances, null=-1)
     return traversal_frame(graph.labeling, result, distances, parameters.predecessors)
 
 
@@ -147,8 +147,7 @@ def traversal_frame(
     """Return the result frame of `bfs` and `sssp`."""
     columns = {"distance": distances}
     if predecessors:
-        known = device.mark_range(result.predecessors, high=NO_VERTEX)
-        columns |= labeling.name_columns(result.predecessors, known, "predecessor")
+        columns |= labeling.name_columns(result.predecessors, NO_VERTEX, "predecessor")
     return labeling.vertex_frame(columns)
 
 

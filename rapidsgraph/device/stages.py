@@ -74,9 +74,8 @@ STAGES = {
     """,
     "bfs": """
         bfs.search cooperative
-        arrays.mark_range value_t=int32
-        arrays.pack_flags
-        arrays.where value_t=int32
+        arrays.fill_nulls value_t=int32 new_t=int64
+        arrays.fill_nulls value_t=int32 new_t=int32
         arrays.fill value_t=int32
         arrays.convert value_t=int32 new_t=int64
     """,
@@ -84,14 +83,12 @@ STAGES = {
         sssp.shortest_paths weight_t={weights} cooperative
         build.count_nonempty
         sssp.mark_remaining
-        arrays.pack_flags
         sssp.push_predecessors weight_t={weights}
-        arrays.mark_range value_t=int32
+        arrays.fill_nulls value_t=int32 new_t=int64
         arrays.fill value_t=int32
         arrays.fill value_t=float64
         arrays.put value_t=float64
         arrays.put value_t=bool
-        arrays.where value_t=int32
         arrays.convert value_t=int32 new_t=int64
     """,
     "connected components": """
@@ -161,14 +158,13 @@ STAGES = {
         arrays.convert value_t=int32 new_t=int64
     """,
     "cluster": """
-        arrays.pack_flags
+        arrays.fill_nulls value_t=int32 new_t=int32
         scan.label_members
         scan.attach_borders
         scan.join_cores
         union_find.compress
         arrays.fill_range value_t=int32
         arrays.fill value_t=int32
-        arrays.mark_range value_t=int32
         arrays.convert value_t=int8 new_t=int32
     """,
     "mark cores": "scan.mark_cores",

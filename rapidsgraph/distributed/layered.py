@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import device
+from .. import device, frames
 from ..algorithms import traversal
 from ..algorithms.pagerank import PageRankProblem
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
@@ -145,7 +145,7 @@ def _find_parents(
 ) -> tuple[Frame, Any]:
     """Return the rows of BFS, with `as_float` like those of SSSP."""
     result, stats = _search(communicator, report, storage, memory_limit, last_layer, predecessors)
-    distances: Any = result.distances, result.distances >= 0
+    distances: Any = frames.NullableIntegers(result.distances, null=-1)
     if as_float:
         distances = traversal.float_distances(result.distances)
     columns = {"distance": distances}
@@ -372,14 +372,9 @@ def finish_vertices(
     There is no column of predecessors if `predecessors` is empty.
     """
     labeling, rows = storage.labeling, local_vertices(communicator, storage)
-    local_columns = {
-        name: tuple(array[rows] for array in values) if isinstance(values, tuple) else values[rows]
-        for name, values in columns.items()
-    }
+    local_columns = {name: values[rows] for name, values in columns.items()}
     if predecessors.size:
-        row_predecessors = predecessors[rows]
-        has_predecessor = row_predecessors < NO_VERTEX
-        local_columns |= labeling.name_columns(row_predecessors, has_predecessor, "predecessor")
+        local_columns |= labeling.name_columns(predecessors[rows], NO_VERTEX, "predecessor")
     ids = storage.xp.arange(rows.start, rows.stop, dtype=np.int32)
     return finish_frame(communicator, labeling.vertex_frame(local_columns, ids), info)
 

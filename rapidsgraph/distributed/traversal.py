@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import device
+from .. import device, frames
 from ..algorithms.parameters import FRAME_OPTIONS, SearchParameters
 from ..algorithms.predecessors import (
     ArcSubgraph,
@@ -174,10 +174,10 @@ def _search_on_rank(
             predecessors = traversal.find_predecessors(ids, all_distances)
     columns: dict[str, Any] = {"distance": distances}
     if not search.is_sssp:
-        is_reached = distances < math.inf
-        columns["distance"] = csr.xp.where(is_reached, distances, -1).astype(np.int32), is_reached
+        depths = csr.xp.where(distances < math.inf, distances, -1).astype(np.int32)
+        columns["distance"] = frames.NullableIntegers(depths, null=-1)
     if search.predecessors:
-        columns |= labeling.name_columns(predecessors, predecessors < NO_VERTEX, "predecessor")
+        columns |= labeling.name_columns(predecessors, NO_VERTEX, "predecessor")
     frame = create_vertex_frame(csr, columns)
     return finish_frame(communicator, frame)
 

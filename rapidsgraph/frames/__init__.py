@@ -39,6 +39,7 @@ from .from_frame import (
     normalize_frame,
     to_device,
 )
+from .nullable import NullableIntegers
 from .numeric_columns import (
     find_weight_candidates,
     list_weight_candidates,
@@ -51,6 +52,7 @@ __all__ = [
     "TEXT_CHUNK_ROWS",
     "Column",
     "Frame",
+    "NullableIntegers",
     "VertexValues",
     "Vertices",
     "arrow_text_type",

@@ -10,7 +10,6 @@ import importlib
 import itertools
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from .. import device, kernels
 from .factorize import is_arrow_text
 from .from_frame import Column, Frame, column_names, get_column, library_name
+from .nullable import NullableIntegers, null_masks
 
 MIN_DECODED_ROWS = 512  # of text by category, below which a kernel saves no time
 
@@ -31,7 +31,7 @@ def make_frame(
     ----------
     kind : str
         As from `normalize_frame`.
-    columns : mapping of str to Column or (Column, array of bool)
+    columns : mapping of str to Column, NullableIntegers or (Column, array of bool)
         The columns in order, with the valid rows of a nullable one. Other rows become null; in
         arrays, which have no null, -1, or None in text.
     text_types : mapping of str to pyarrow.DataType, optional
@@ -39,10 +39,7 @@ def make_frame(
     """
     if kind == "cudf":
         return _make_cudf(columns)
-    columns = {
-        name: _with_nulls(kind, *values) if isinstance(values, tuple) else values
-        for name, values in columns.items()
-    }
+    columns = {name: _with_nulls(kind, values) for name, values in columns.items()}
     if kind == "arrays":
         return {
             name: _to_numpy(values) if library_name(values) == "pandas" else values
@@ -140,47 +137,34 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
     This goes through pylibcudf, because the constructors of cuDF take longer than a small BFS.
     """
     cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
-    plc_columns, nullable = [], {}
+    plc_columns: list[Any] = []
+    nullable: dict[int, Any] = {}
     for column in columns.values():
         values, valid = column if isinstance(column, tuple) else (column, None)
+        if isinstance(values, NullableIntegers) and len(values):
+            nullable[len(plc_columns)] = values
+            plc_columns.append(None)
+            continue
         if isinstance(values, plc.Column):
             plc_columns.append(values)
             continue
         if library_name(values) == "cudf" or not len(values):
+            if isinstance(values, NullableIntegers):
+                values = values.fill(0)
             if valid is not None and len(values):
-                values = _with_nulls("cudf", values, valid)
+                values = _mask_column("cudf", values, valid)
             plc_columns.append(cudf.Series(values).to_pylibcudf()[0])
             continue
         if valid is not None:
-            nullable[len(plc_columns)] = valid
+            nullable[len(plc_columns)] = column
+            plc_columns.append(None)
+            continue
         plc_columns.append(plc.Column.from_cuda_array_interface(values))
-    for position, mask in zip(nullable, _null_masks(nullable.values(), plc), strict=True):
-        plc_columns[position] = plc_columns[position].with_mask(*mask)
+    masks = null_masks(list(nullable.values()))
+    for position, (values, words, num_nulls) in zip(nullable, masks, strict=True):
+        plc_column = plc.Column.from_cuda_array_interface(values)
+        plc_columns[position] = plc_column.with_mask(plc.gpumemoryview(words), num_nulls)
     return cudf.DataFrame.from_pylibcudf(plc.Table(plc_columns), {"columns": list(columns)})
-
-
-def _null_masks(columns: Collection[device.Array], plc: ModuleType) -> list[tuple[Any, int]]:
-    """Return the null mask and the number of nulls for each array of valid rows.
-
-    This waits for the GPU once, and `bools_to_mask` of pylibcudf for each array.
-    """
-    if not columns:
-        return []
-    cupy = device.import_cupy()
-    counts, masks = cupy.zeros(len(columns), cupy.int64), []
-    for number, valid in enumerate(columns):
-        num_bytes = plc.null_mask.bitmask_allocation_size_bytes(valid.size)
-        words = cupy.empty(num_bytes // 4, cupy.uint32)
-        device.launch(
-            "arrays", "pack_flags", size=valid.size,
-            num_flags=valid.size, flags=valid, words=words, count=counts[number:],
-        )  # fmt: skip
-        masks.append(plc.gpumemoryview(words))
-    sizes = (valid.size for valid in columns)
-    return [
-        (mask, size - num_valid)
-        for mask, size, num_valid in zip(masks, sizes, counts.tolist(), strict=True)
-    ]
 
 
 def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> Any:
@@ -240,7 +224,16 @@ def _category_table(categories: tuple[str, ...], _device_id: int) -> Any:
     return plc.Table([cudf.Series(list(categories)).to_pylibcudf()[0]])
 
 
-def _with_nulls(kind: str, values: Any, valid: Any) -> Any:
+def _with_nulls(kind: str, column: Any) -> Any:
+    """Return a column for any library but cuDF, with nulls where it is nullable."""
+    if isinstance(column, NullableIntegers):
+        if kind == "arrays":
+            return column.fill(-1)
+        column = column.split()
+    return _mask_column(kind, *column) if isinstance(column, tuple) else column
+
+
+def _mask_column(kind: str, values: Any, valid: Any) -> Any:
     """Return a column of which the rows that are not valid are null."""
     library = library_name(values)
     if library == "cudf":  # text

@@ -260,14 +260,15 @@ class Labeling:
             self._endpoint_columns[endpoint] = columns
         return columns
 
-    def name_columns(self, ids: Array, valid: Array, endpoint: str) -> dict[str, tuple[Any, Array]]:
-        """Return the name columns of an endpoint, null where not `valid`, for `vertex_frame`."""
-        if self.names.distinct[0] is not None:  # otherwise ids are names, and need no valid place
-            ids = device.where(valid, ids, 0)
-        columns = self.names.columns(self.xp, ids)
-        return {
-            name: (columns[label], valid) for label, name in self.endpoint_columns(endpoint).items()
-        }
+    def name_columns(self, ids: Array, null: int, endpoint: str) -> dict[str, Any]:
+        """Return the name columns of an endpoint for `vertex_frame`, null where an id is `null`."""
+        names, columns = self.names.distinct[0], self.endpoint_columns(endpoint)
+        if names is None or (len(self.names.labels) == 1 and isinstance(names, self.xp.ndarray)):
+            column = frames.NullableIntegers(ids, null, names, self.names.dtype)
+            return {name: column for name in columns.values()}
+        valid = ids != null
+        named = self.names.columns(self.xp, device.where(valid, ids, 0))
+        return {name: (named[label], valid) for label, name in columns.items()}
 
     def check_name_collisions(self, *columns: str) -> None:
         """Raise GraphError if a name column has the name of a result column."""

@@ -97,6 +97,32 @@ extern "C" __global__ void pack_flags(long long num_flags, const bool *flags, un
   if (lane == 0 && num_set) atomicAdd((u64 *)count, (u64)num_set);
 }
 
+// A column that is null where integers[i] == null. with_column: column[i] = names[integers[i]], or
+// integers[i] without names, and `other` for null. with_words: words and count as in pack_flags.
+extern "C" __global__ void fill_nulls(long long num_values, const value_t *integers, long long null,
+                                      long long with_names, const new_t *names, long long other,
+                                      long long with_column, new_t *column, long long with_words,
+                                      unsigned int *words, long long *count) {
+  const int lane = threadIdx.x % WARP;
+  const long long stride = gridDim.x * (long long)blockDim.x;
+  long long num_valid = 0;
+  for (long long first = blockIdx.x * (long long)blockDim.x + threadIdx.x - lane;
+       first < num_values; first += stride) {
+    const long long i = first + lane;
+    const value_t integer = i < num_values ? integers[i] : (value_t)null;
+    const bool is_valid = (long long)integer != null;
+    if (with_column && i < num_values)
+      column[i] = !is_valid    ? (new_t)other
+                  : with_names ? names[(long long)integer]
+                               : (new_t)integer;
+    if (!with_words) continue;
+    const unsigned word = __ballot_sync(FULL_MASK, is_valid);
+    if (lane == 0) words[first / WARP] = word;
+    num_valid += __popc(word);
+  }
+  if (lane == 0 && num_valid) atomicAdd((u64 *)count, (u64)num_valid);
+}
+
 // new_values[i] = values[i] where flags[i], elsewhere `other`.
 extern "C" __global__ void where(long long num_values, const bool *flags, const value_t *values,
                                  long long other, value_t *new_values) {

@@ -35,6 +35,27 @@ def pack_flags(num_flags, flags, words, count):
     count[0] += np.count_nonzero(flags)
 
 
+def fill_nulls(
+    num_values,
+    integers,
+    null,
+    with_names,
+    names,
+    other,
+    with_column,
+    column,
+    with_words,
+    words,
+    count,
+):
+    valid = integers != null
+    if with_column:
+        values = names[np.where(valid, integers, 0)] if with_names else integers
+        column[:] = np.where(valid, values, other)
+    if with_words:
+        pack_flags(num_values, valid, words, count)
+
+
 def where(num_values, flags, values, other, new_values):
     new_values[:] = np.where(flags, values, np.array(other).astype(values.dtype))
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import device
+from .. import device, frames
 from ..algorithms.pagerank import PageRankProblem
 from ..algorithms.pagerank_methods import initialize_sums, power_iterate
 from ..algorithms.parameters import PageRankParameters, PathParameters, SearchParameters
@@ -109,7 +109,7 @@ def bfs(storage: LayeredStorage, parameters: SearchParameters) -> Frame:
         storage, parameters.depth_limit, parameters.predecessors, parameters.memory_limit,
         parameters.progress,
     )  # fmt: skip
-    distances = result.distances, result.distances >= 0
+    distances = frames.NullableIntegers(result.distances, null=-1)
     return traversal_frame(storage.labeling, result, distances, parameters.predecessors)
 
 

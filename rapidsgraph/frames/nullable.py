@@ -1,0 +1,135 @@
+"""Nullable columns of integers, such as the predecessors of a search, in each library's form."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import device
+from ..device import Array
+
+
+@dataclass(frozen=True)
+class NullableIntegers:
+    """A column of integers, one of which stands for null; or of the names at these positions.
+
+    Nothing is computed before the form of the result is known: arrays have -1 for null, other
+    libraries a mask.
+
+    Attributes
+    ----------
+    integers : integer array, C-contiguous
+    null : int
+        The integer that stands for null.
+    names : integer array, optional
+        The names of which other integers are positions.
+    dtype : numpy.dtype, optional
+        Type of the column without names, by default that of the integers.
+    """
+
+    integers: Array
+    null: int
+    names: Array | None = None
+    dtype: Any = None
+
+    def __len__(self) -> int:
+        return len(self.integers)
+
+    def __getitem__(self, rows: slice) -> NullableIntegers:
+        return replace(self, integers=self.integers[rows])
+
+    @property
+    def column_type(self) -> Any:
+        """The type of the column."""
+        if self.names is not None:
+            return self.names.dtype
+        return np.dtype(self.integers.dtype if self.dtype is None else self.dtype)
+
+    @property
+    def valid(self) -> Array:
+        """Whether each row is not null: array of bool."""
+        return self.integers != self.null
+
+    def fill(self, value: int) -> Array:
+        """Return the column as an array with a value for null; without names, it may be shared."""
+        if self.names is None and self.integers.dtype == self.column_type and value == self.null:
+            return self.integers
+        if device.is_on_gpu(self.integers):
+            return self._launch(value)
+        valid = self.valid
+        if self.names is None:
+            values = self.integers.astype(self.column_type, copy=False)
+        else:
+            values = self.names[np.where(valid, self.integers, 0)]
+        return np.where(valid, values, np.array(value).astype(values.dtype))
+
+    def split(self) -> tuple[Array, Array]:
+        """Return the column as an array of any values for null, and its valid rows, on a CPU."""
+        valid = self.valid
+        if self.names is None:
+            return self.integers.astype(self.column_type, copy=False), valid
+        return self.names[np.where(valid, self.integers, 0)], valid
+
+    def with_mask(self, words: Array, count: Array) -> Array:
+        """Return the column on a GPU with any values for null.
+
+        Parameters
+        ----------
+        words : uint32 array
+            Becomes the mask: bit i % 32 of word i / 32 is set if row i is valid.
+        count : int64 array, shape (1,)
+            Grows by the number of valid rows.
+        """
+        return self._launch(0, words, count)
+
+    def _launch(self, value: int, words: Array = None, count: Array = None) -> Array:
+        integers, xp, dtype = self.integers, device.array_module(self.integers), self.column_type
+        with_words = words is not None
+        # A mask leaves the values as they are.
+        is_shared = with_words and self.names is None and dtype == integers.dtype
+        column = device.no_values(dtype, xp) if is_shared else xp.empty(integers.size, dtype)
+        device.launch(
+            "arrays", "fill_nulls", size=integers.size, num_values=integers.size,
+            integers=integers, null=self.null, with_names=self.names is not None,
+            names=column if self.names is None else self.names, other=value,
+            with_column=not is_shared, column=column, with_words=with_words,
+            words=words if with_words else device.no_values(np.uint32, xp),
+            count=count if with_words else device.no_values(np.int64, xp),
+        )  # fmt: skip
+        return integers if is_shared else column
+
+
+def null_masks(columns: Sequence[Any]) -> list[tuple[Array, Array, int]]:
+    """Return the values, the mask and the number of nulls of each column for pylibcudf.
+
+    This waits for the GPU once, and `bools_to_mask` of pylibcudf for each column.
+
+    Parameters
+    ----------
+    columns : sequence of NullableIntegers or (array, array of bool)
+    """
+    if not columns:
+        return []
+    cupy, plc = device.import_cupy(), importlib.import_module("pylibcudf")
+    counts, filled = cupy.zeros(len(columns), cupy.int64), []
+    for column, number in zip(columns, range(len(columns)), strict=True):
+        size = len(column) if isinstance(column, NullableIntegers) else column[0].size
+        num_bytes = plc.null_mask.bitmask_allocation_size_bytes(size)
+        words, count = cupy.empty(num_bytes // 4, cupy.uint32), counts[number:]
+        if isinstance(column, NullableIntegers):
+            values = column.with_mask(words, count)
+        else:
+            values, valid = column
+            device.launch(
+                "arrays", "pack_flags", size=size,
+                num_flags=size, flags=valid, words=words, count=count,
+            )  # fmt: skip
+        filled.append((values, words, size))
+    return [
+        (values, words, size - num_valid)
+        for (values, words, size), num_valid in zip(filled, counts.tolist(), strict=True)
+    ]
