@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import GraphError
 from ..frames import Frame, Vertices, is_dask
 from ..graph.build import check_policies
-from ..graph.edge_columns import EdgeSchema, read_columns
+from ..graph.edge_columns import EdgeSchema, find_missing_columns, read_columns
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops
 from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertex_range, check_vertices
@@ -159,8 +159,6 @@ class DistributedGraph(DistributedStorage):
         )  # fmt: skip
         vertex_range = None
         vertices = check_vertex_range(vertices, len(labels))
-        columns = _select_columns(edges, source, destination, weight)
-        frames = executor.compute_partitions(columns)
         extra: list = []
         if isinstance(vertices, range) and not vertices.start:
             vertex_range = vertices
@@ -173,7 +171,10 @@ class DistributedGraph(DistributedStorage):
             source, destination, weight, multi_edges, self_loops, directed, layout, labels,
             vertex_range, is_on_gpu=graph.device == "gpu",
         )  # fmt: skip
-        numbers = _assign(executor.locate(frames), graph.num_partitions)
+        columns = _select_columns(edges, source, destination, weight)
+        with find_missing_columns(edges, source, destination, weight, multi_edges):
+            frames = executor.compute_partitions(columns)
+            numbers = _assign(executor.locate(frames), graph.num_partitions)
         infos = graph._build(numbers, frames, extra)
         # Workers may forget the frames: the scheduler knows how to compute them again.
         graph._sources = numbers, executor.to_keys(frames), executor.to_keys(extra)

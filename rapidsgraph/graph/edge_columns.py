@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,15 +184,66 @@ def _read_weights(library: str, edges: Frame, weight: str, num_rows: int, xp: Ar
     return weights
 
 
-def read_partition_columns(number: int, edges: Frame, *options: Any) -> EdgeColumns:
+def read_partition_columns(
+    number: int,
+    edges: Frame,
+    source: str | list[str],
+    destination: str | list[str],
+    weight: str | None,
+    multi_edges: MultiEdges,
+) -> EdgeColumns:
     """Return the checked columns of a partition of a Dask frame; errors have its number.
 
-    `edges` and `options` are the arguments of `read_columns`.
+    Parameters are those of `read_columns`. If `weight` is not None, the column must exist.
     """
     try:
-        return read_columns(edges, *options)
+        columns = read_columns(edges, source, destination, weight, multi_edges)
+        if weight is not None and columns.weights is None:  # optional in whole frames only
+            names = frames.column_names(frames.normalize_frame(edges)[1])
+            used = [*as_list(source), *as_list(destination)]
+            error = frames.missing_column_error(weight, names, "weight", used=used)
+            raise error.with_hint(FRAME_WEIGHT_HINT)
     except GraphError as error:
         raise error.with_fields(partition=number) from None
+    return columns
+
+
+@contextlib.contextmanager
+def find_missing_columns(edges: Frame, *options: Any) -> Iterator[None]:
+    """Raise MissingColumnError if a KeyError is raised because a partition lacks a column.
+
+    Dask raises the KeyError where it selects columns. A selection that tolerated missing columns
+    would not be pushed down into the readers of files.
+
+    Parameters
+    ----------
+    edges : Dask frame
+        All columns. If there is a KeyError, its partitions are computed.
+    options
+        Arguments of `read_partition_columns`.
+    """
+    try:
+        yield
+    except KeyError:
+        from dask import compute, delayed
+
+        find = delayed(_find_missing_column, pure=False)
+        partitions = enumerate(edges.to_delayed())
+        errors = compute(*(find(number, frame, *options) for number, frame in partitions))
+        for error in filter(None, errors):
+            raise error from None
+        raise
+
+
+def _find_missing_column(number: int, frame: Frame, *options: Any) -> MissingColumnError | None:
+    """Return the error of a partition without one of the columns, or None if it has all."""
+    try:
+        read_partition_columns(number, frame.iloc[:0], *options)
+    except MissingColumnError as error:
+        return error
+    except GraphError:  # about values or types
+        pass
+    return None
 
 
 def choose_partition_error(errors: Iterable[GraphError]) -> GraphError:

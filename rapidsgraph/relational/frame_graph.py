@@ -25,6 +25,7 @@ from ..graph.edge_columns import (
     EdgeColumns,
     EdgeSchema,
     choose_partition_error,
+    find_missing_columns,
     read_columns,
     read_partition_columns,
 )
@@ -254,10 +255,10 @@ def _from_dask(edges: Frame, weight: str | None, multi_edges: str) -> FrameGraph
     schema = read_columns(edges._meta, *options).schema
     read = delayed(_read_partition, pure=False)
     partitions = enumerate(edges[[*filter(None, options[:3])]].to_delayed())
-    arcs = DaskTable(
-        [read(number, partition, is_ordered, *options) for number, partition in partitions]
-    ).persist()
-    largest = compute(*map(delayed(_find_largest_names), arcs.partitions))
+    tasks = [read(number, partition, is_ordered, *options) for number, partition in partitions]
+    with find_missing_columns(edges, *options):
+        arcs = DaskTable(tasks).persist()
+        largest = compute(*map(delayed(_find_largest_names), arcs.partitions))
     errors = [error for error in largest if isinstance(error, GraphError)]
     if errors:
         raise choose_partition_error(errors)

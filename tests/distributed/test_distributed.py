@@ -319,6 +319,51 @@ def test_invalid_arguments(client):
         rg.pagerank(mixed)
 
 
+@pytest.mark.parametrize("on_cluster", [True, False])
+@pytest.mark.parametrize("missing", ["source", "destination", "weight"])
+def test_a_partition_lacks_a_column(request, on_cluster, missing):
+    if on_cluster:
+        request.getfixturevalue("client")
+    frame = frame_of(random_edges(15))
+    partitions = [frame, frame.drop(columns=missing), frame]
+    spread = dask.dataframe.from_delayed(
+        [*map(dask.delayed, partitions)], meta=frame.iloc[:0], verify_meta=False
+    )
+    source = int(frame["source"][0])
+    calls = [rg.Graph, rg.pagerank, lambda edges: rg.sssp(edges, source)]
+    calls += [
+        lambda edges: rg.sssp(edges, source, method="frames"),
+        lambda edges: rg.pagerank(edges, method="frames"),
+    ]
+    if missing != "weight":  # other calls select two columns, which is Dask's error
+        calls += [
+            lambda edges: rg.bfs(edges, source),
+            lambda edges: rg.bfs(edges, source, method="frames"),
+            rg.connected_components,
+        ]
+    for call in calls:
+        with pytest.raises(rg.MissingColumnError, match=f"no column '{missing}'") as caught:
+            call(spread)
+        assert (caught.value.column, caught.value.partition) == (missing, 1)
+        if missing == "weight":
+            assert caught.value.hint == "rg.Graph(edges, weight=None) ignores the column"
+            assert caught.value.columns == ["source", "destination"]
+
+
+def test_a_key_error_of_the_edges_is_raised_as_it_is(client):
+    frame = frame_of(random_edges(16))
+
+    def fail():
+        raise KeyError("of the caller")
+
+    spread = dask.dataframe.from_delayed(
+        [dask.delayed(frame), dask.delayed(fail)()], meta=frame.iloc[:0], verify_meta=False
+    )
+    for method in ("auto", "frames"):
+        with pytest.raises(KeyError, match="of the caller"):
+            rg.pagerank(spread, method=method)
+
+
 def test_partitions_are_built_once(client):
     graph = rg.Graph(in_partitions(frame_of(random_edges(14)), 3))
     storage = storage_of(graph)
