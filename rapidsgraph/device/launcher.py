@@ -15,9 +15,12 @@ import functools
 import importlib
 import os
 import re
+import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -277,6 +280,11 @@ def max_shared_bytes() -> int:
     return attributes["MaxSharedMemoryPerBlockOptin"] - STATIC_SHARED_BYTES
 
 
+def current_gpu() -> int:
+    """Return the number of the current GPU; CuPy has been imported."""
+    return sys.modules["cupy"].cuda.runtime.getDevice()
+
+
 @functools.cache
 def _num_multiprocessors(device_id: int) -> int:
     import cupy
@@ -289,23 +297,32 @@ class _Entry(NamedTuple):
 
     Attributes
     ----------
-    parameters : list of (str, type or None)
-        Names of the parameters in order, with the Python types of scalars, None for arrays: both
-        Numba and CuPy take the types of scalars from the arguments.
+    names : tuple of str
+        The parameters in order.
+    select : callable
+        Returns their values as a tuple, given a dict of arguments.
+    scalars : list of (int, type)
+        Positions and Python types of scalars: both Numba and CuPy take their types from values.
     arrays : list of int
         Positions of the arrays.
     """
 
-    parameters: list[tuple[str, type | None]]
+    names: tuple[str, ...]
+    select: Callable[[dict[str, Any]], tuple[Any, ...]]
+    scalars: list[tuple[int, type]]
     arrays: list[int]
 
 
 @functools.cache
 def _find_entry(stem: str, entry: str) -> _Entry:
-    scalars: dict[str, type] = {"long long": int, "double": float}
-    parameters = [(name, scalars.get(c_type)) for c_type, name in signatures(stem)[entry]]
+    types: dict[str, type] = {"long long": int, "double": float}
+    kinds = [types.get(c_type) for c_type, _ in signatures(stem)[entry]]
+    names = tuple(name for _, name in signatures(stem)[entry])
     return _Entry(
-        parameters, [position for position, (_, kind) in enumerate(parameters) if kind is None]
+        names,
+        itemgetter(*names),
+        [(position, kind) for position, kind in enumerate(kinds) if kind is not None],
+        [position for position, kind in enumerate(kinds) if kind is None],
     )
 
 
@@ -355,33 +372,30 @@ def launch(
     TypeError
         If an argument is missing or unexpected, or on a GPU has another element type.
     """
-    parameters, array_positions = _find_entry(stem, entry)
+    names, select, scalars, array_positions = _find_entry(stem, entry)
     try:
-        converted = [
-            arguments[name] if convert is None else convert(arguments[name])
-            for name, convert in parameters
-        ]
+        values = [*select(arguments)]
     except KeyError:
-        converted = []
-    if len(converted) != len(arguments):
-        names = [name for name, _ in parameters]
+        values = []
+    if len(values) != len(arguments):
         missing = [name for name in names if name not in arguments]
         unexpected = [name for name in arguments if name not in names]
         problems = [f"missing {', '.join(missing)}"] if missing else []
         problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
         raise TypeError(f"{stem}.{entry}: {'; '.join(problems)}")
-    if not is_on_gpu(converted[array_positions[0]]):
+    for position, kind in scalars:
+        if type(values[position]) is not kind:
+            values[position] = kind(values[position])
+    arrays = [values[position] for position in array_positions]
+    if not is_on_gpu(arrays[0]):
         twin = _find_twin(stem, entry)
         if isinstance(twin, FunctionType):  # operations of NumPy, on one thread
-            twin(*converted)
+            twin(*values)
             return
         with parallel_region(size):
-            twin(*converted)
+            twin(*values)
         return
-    arrays = [converted[position] for position in array_positions]
-    import cupy
-
-    device_id = cupy.cuda.runtime.getDevice()
+    device_id = current_gpu()
     key = (stem, entry, cooperative, device_id, *[array.dtype for array in arrays])
     is_contiguous = all([array.flags.c_contiguous for array in arrays])  # faster than by iterator
     function = _bound_functions.get(key) if is_contiguous else None
@@ -400,4 +414,4 @@ def launch(
         )
         geometry = (max(1, min(max_blocks, -(-size // threads))), threads)
     blocks, threads = geometry
-    function((int(blocks),), (int(threads),), tuple(converted), shared_mem=shared_bytes)
+    function((int(blocks),), (int(threads),), tuple(values), shared_mem=shared_bytes)

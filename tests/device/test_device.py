@@ -206,9 +206,9 @@ def test_element_types_are_bound_from_arrays(dtype, bound):
 
 
 def test_scalars_are_converted_as_the_kernel_has_them():
-    parameters, arrays = device.launcher._find_entry("pagerank", "check_convergence")
-    assert [kind for _, kind in parameters] == [int, float, None, None]
-    assert arrays == [2, 3]
+    entry = device.launcher._find_entry("pagerank", "check_convergence")
+    assert entry.scalars == [(0, int), (1, float)]
+    assert entry.arrays == [2, 3]
 
 
 def test_arguments_that_the_kernel_does_not_take():
