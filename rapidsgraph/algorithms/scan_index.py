@@ -372,7 +372,7 @@ def _sort_by_similarity(
         num_arcs=num_arcs, sources=pairs[0], neighbors=adjacency.neighbors, common=common,
         sizes=sizes, descent=descent,
     )  # fmt: skip
-    order = sort_pairs(pairs, graph.num_vertices, SIMILARITY_LEVELS, with_order=True)[2]
+    order = sort_pairs(pairs, graph.num_vertices, SIMILARITY_LEVELS, with_order=True).order
     neighbors, common, descent = (
         permute(values, order) for values in (adjacency.neighbors, common, descent)
     )
@@ -390,7 +390,7 @@ def _sort_by_similarity(
     pairs = [positions, descent]
     del positions, descent
     max_size = int(sizes.max()) if graph.num_vertices else 1
-    offsets, _, order = sort_pairs(pairs, max_size, SIMILARITY_LEVELS, with_order=True)
+    offsets, _, order, _ = sort_pairs(pairs, max_size, SIMILARITY_LEVELS, with_order=True)
     cores = permute(rows, order)
     core_offsets = np.array(to_host(offsets[:max_size]))  # releases the offsets
     return IndexStorage(graph.labeling, adjacency, common, sizes, cores, core_offsets)

@@ -149,7 +149,7 @@ def rank_by_degree(degrees: Array) -> tuple[Array, Array]:
         "triangles", "invert_degrees", size=num_vertices,
         num_vertices=num_vertices, max_degree=max_degree, degrees=degrees, keys=keys,
     )  # fmt: skip
-    _, order, _ = sort_pairs([keys, vertices], max_degree + 1, num_vertices, minor_sorted=True)
+    order = sort_pairs([keys, vertices], max_degree + 1, num_vertices, minor_sorted=True).minor
     return device.invert_order(order), device.take(degrees, order)
 
 

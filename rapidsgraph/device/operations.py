@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.limits import decode_limits
 from .arrays import Array, ArrayModule, array_module, is_on_gpu
 from .launcher import launch
 
@@ -65,12 +66,6 @@ def value_range(arrays: Sequence[Array]) -> tuple[int, int]:
         lows.append(low)
         highs.append(high)
     return min(lows), max(highs)
-
-
-def decode_limits(complement: int, most: int, is_signed: bool) -> tuple[int, int]:
-    """Return the least and the largest integer from limits.cuh, read as signed or unsigned."""
-    offset = 1 << 63 if is_signed else 0
-    return (~complement % 2**64) - offset, most % 2**64 - offset
 
 
 def full(size: int, value: float, dtype: Any, xp: ArrayModule) -> Array:

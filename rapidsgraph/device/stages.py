@@ -18,9 +18,9 @@ from .launcher import C_TYPE_OF, compile_in_thread
 STAGES = {
     "name vertices": """
         build.mark_names name_t={names}
-        arrays.count_nonzero value_t=bool
-        arrays.list_nonzero total_t={names}
-        build.translate name_t={names}
+        build.number_names cooperative
+        build.list_names name_t={names}
+        build.find_ranks name_t={names}
         arrays.fill_range value_t={names}
     """,
     "convert names": "arrays.convert value_t={names} new_t=int32",
@@ -44,6 +44,7 @@ STAGES = {
     "count conflicts": "build.count_conflicts weight_t={weights}",
     "symmetrize": """
         build.mark_proper
+        arrays.count_nonzero value_t=bool
         arrays.list_nonzero total_t=int32
         build.concatenate_rows weight_t={weights}
         build.permute order_t=int32 weight_t=int32
@@ -51,17 +52,18 @@ STAGES = {
     "pagerank": """
         pagerank.iterate value_t={values} weight_t={weights} cooperative
         pagerank_layout.arrange value_t={values}
-        pagerank_layout.rank_rows
+        pagerank_layout.classify_rows
+        radix_sort.sort_by_digit state_t=int32
+        radix_sort.count_digits
         pagerank.order_by_vertex value_t={values}
         pagerank_layout.measure_rows
         arrays.accumulate value_t=int64 total_t=int64
         pagerank_layout.sum_first
-        pagerank_layout.rank_values value_t=float64
+        pagerank_layout.classify_values value_t=float64
         pagerank_layout.invert_weights value_t={values}
         pagerank.initialize_rows value_t={values}
         arrays.write_eight
         arrays.invert_order order_t=int32
-        arrays.convert value_t=int64 new_t=int32
         key_sums.sum_by_key weight_t=float64
     """,
     "weighted pagerank": """

@@ -64,14 +64,15 @@ def from_coo(
         Called with the number of arcs that are merged into one of another weight before them.
     """
     xp, weights = device.array_module(coo[0]), coo.pop()
-    order: Array | None
-    offsets, neighbors, order = sort_pairs(
+    offsets, neighbors, order, num_distinct = sort_pairs(
         coo, num_rows, with_order=weights is not None, minor_sorted=minor_sorted
     )
     new_weights = device.no_values(float, xp) if order is None else permute(weights, order)
     del weights, order
     adjacency, reduction = Adjacency(offsets, neighbors, new_weights), MULTI_EDGES[multi_edges]
     if reduction is None or not neighbors.size:
+        return adjacency
+    if num_distinct is not None and int(num_distinct[0]) == neighbors.size:
         return adjacency
     # Each run of equal neighbors in a row becomes one arc.
     is_first, num_first = _mark_first_of_runs(adjacency)

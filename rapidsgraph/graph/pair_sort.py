@@ -8,7 +8,7 @@ counters of the keys.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,26 @@ MIN_COUNTED_PAIRS = 2**14  # pairs without order below which comparisons are as 
 MIN_RADIX_SORTED, MIN_RADIX_SORTED_BY_ONE = 2**23, 2**20
 
 
+class SortedPairs(NamedTuple):
+    """Pairs of keys in the order of (major, minor).
+
+    Attributes
+    ----------
+    offsets : int64, shape (num_keys + 1,)
+        The pairs of major key k are offsets[k] to offsets[k + 1].
+    minor : int32, shape (pairs,)
+    order : integers, shape (pairs,), or None
+        The permutation that sorts the pairs, if it is wanted.
+    num_distinct : int64, shape (1,), or None
+        Number of distinct pairs, on a GPU.
+    """
+
+    offsets: Array
+    minor: Array
+    order: Array | None = None
+    num_distinct: Array | None = None
+
+
 def sort_pairs(
     pairs: list[Array],
     num_keys: int,
@@ -30,7 +50,7 @@ def sort_pairs(
     *,
     with_order: bool = False,
     minor_sorted: bool = False,
-) -> tuple[Array, Array, Array | None]:
+) -> SortedPairs:
     """Sort pairs of keys by (major, minor).
 
     Parameters
@@ -43,12 +63,6 @@ def sort_pairs(
         Whether to return the permutation.
     minor_sorted : bool, default False
         Whether `minor` ascends already, so that one stable pass by `major` suffices.
-
-    Returns
-    -------
-    offsets : int64, shape (num_keys + 1,)
-    minor : int32, shape (pairs,)
-    order : integers, shape (pairs,), or None
     """
     num_minor_keys = num_keys if num_minor_keys is None else num_minor_keys
     if not device.is_on_gpu(pairs[0]):
@@ -58,7 +72,7 @@ def sort_pairs(
 
 def _sort_on_gpu(
     pairs: list[Array], num_keys: int, num_minor_keys: int, with_order: bool, minor_sorted: bool
-) -> tuple[Array, Array, Array | None]:
+) -> SortedPairs:
     num_pairs, xp = pairs[0].size, device.array_module(pairs[0])
     if with_order and num_pairs >= 2**32:
         raise GraphError(
@@ -77,12 +91,13 @@ def _sort_on_gpu(
     else:
         packed.sort()
     offsets, minor = xp.empty(num_keys + 1, xp.int64), xp.empty(num_pairs, xp.int32)
+    num_distinct = xp.zeros(1, xp.int64)
     device.launch(
         "build", "split_pairs", size=max(num_pairs, num_keys + 1),
         num_keys=num_keys, num_pairs=num_pairs, minor_bits=minor_bits, packed=packed,
-        offsets=offsets, minor=minor,
+        offsets=offsets, minor=minor, num_distinct=num_distinct,
     )  # fmt: skip
-    return offsets, minor, order if with_order else None
+    return SortedPairs(offsets, minor, order if with_order else None, num_distinct)
 
 
 def _pack_pairs(pairs: list[Array], minor_bits: int) -> Array:
@@ -99,7 +114,7 @@ def _pack_pairs(pairs: list[Array], minor_bits: int) -> Array:
 
 def _sort_on_cpu(
     pairs: list[Array], num_keys: int, num_minor_keys: int, with_order: bool, minor_sorted: bool
-) -> tuple[Array, Array, Array | None]:
+) -> SortedPairs:
     major, minor = pairs
     pairs.clear()
     size = major.size
@@ -109,10 +124,10 @@ def _sort_on_cpu(
         offsets = device.accumulate(np.bincount(major, minlength=num_keys))
         if with_order:
             order = np.lexsort((minor, major))
-            return offsets, minor[order], order
+            return SortedPairs(offsets, minor[order], order)
         packed = _pack_pairs([major, minor], 32)
         packed.sort()
-        return offsets, packed.astype(np.int32), None  # the low half
+        return SortedPairs(offsets, packed.astype(np.int32))  # the low half
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
     # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.
     num_threads = device.num_threads()
@@ -124,7 +139,7 @@ def _sort_on_cpu(
     with device.parallel_region(size):
         kernels.counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():
-        return offsets, minor.copy(), order if with_order else None
+        return SortedPairs(offsets, minor.copy(), order if with_order else None)
     if not minor_sorted:
         offsets, cursors = _count_keys(minor, num_minor_keys, num_chunks, index_type)
         new_major, new_order = np.empty_like(major), np.empty_like(order)
@@ -139,7 +154,7 @@ def _sort_on_cpu(
             kernels.counting.move(major, minor, order, cursors, new_minor, new_order)
         else:  # the minor key of a pair follows from its position
             kernels.counting.move_rows(major, offsets, order, cursors, new_minor, new_order)
-    return new_offsets, new_minor, new_order if with_order else None
+    return SortedPairs(new_offsets, new_minor, new_order if with_order else None)
 
 
 def _count_keys(

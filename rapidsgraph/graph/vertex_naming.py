@@ -8,6 +8,7 @@ and then the tuples of ids as integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError
 from ..frames import Column
+from ..kernels.constants import COOPERATIVE_THREADS, RANK_FLAGS, WARP
 from ..validation import MAX_UNUSED_NAMES, check_vertex_count
 from .vertex_names import VertexNames, check_names
 
@@ -207,91 +209,113 @@ def _name_integers(
         check_ids_in_range(*(device.value_range(filled) if filled else (0, -1)), stop)
         dtype = dtype if stop <= np.iinfo(dtype).max + 1 else np.dtype(np.int64)
         return None, dtype, check_vertex_count(stop), _as_ids(arrays, xp)
-    marked = _mark_names(arrays, xp)
-    if marked is None:
+    named = _name_on_cpu(arrays) if xp is np else _name_on_gpu(arrays, dtype, xp)
+    if named is None:
         names = frames.distinct_numbers(arrays, xp, check)
-        count = check_vertex_count(names.size)
         ids = [frames.encode_numbers(values, names, xp) for values in arrays]
-        return names.astype(dtype, copy=False), dtype, count, ids
-    is_present, low, count = marked
-    del marked
-    check_vertex_count(count)
-    if low == 0 and count == is_present.size:
-        del is_present
-        return None, dtype, count, _as_ids(arrays, xp)
-    table = device.accumulate(is_present, xp.int32)
-    ids = []
-    for values in arrays:
-        ids.append(xp.empty(values.size, xp.int32))
-        device.launch(
-            "build", "translate", size=values.size,
-            num_names=values.size, names=values, min_name=low, table=table, ids=ids[-1],
-        )  # fmt: skip
-    del table
-    name_type = xp.int32 if dtype == np.int32 else xp.int64  # all names are below 2^63
-    names = device.flatnonzero(is_present, name_type, low, count)
-    return names.astype(dtype, copy=False), dtype, count, ids
+        named = names, check_vertex_count(names.size), ids
+    names, count, ids = named
+    return None if names is None else names.astype(dtype, copy=False), dtype, count, ids
 
 
-def _mark_names(arrays: list[Array], xp: ArrayModule) -> tuple[Array, int, int] | None:
-    """Return which integers of a range are names, or None if it is too wide for a table.
+def _name_on_cpu(arrays: list[Array]) -> tuple[Array | None, int, list[Array]] | None:
+    """Return (names, or None if these are ids, count, ids), or None if their range is too wide.
 
-    Returns
-    -------
-    is_present : array of bool
-        A flag for each integer from `low` to the largest name.
-    low : int
-    count : int
-        Number of names.
+    A table over the range has the number of names below each integer.
     """
-    arrays = [values for values in arrays if values.size]
-    max_span = sum(values.size for values in arrays) + MAX_UNUSED_NAMES
-    if not arrays:
-        return xp.zeros(0, bool), 0, 0
-    if xp is not np:
-        # Names mostly begin near 0. Flags from there on save a pass over them that finds the range.
-        is_present, low, high, count = _mark_on_gpu(arrays, 0, max_span, xp)
-        if low >= 0 and high < max_span:
-            return is_present[: high + 1], 0, count
-        del is_present
-    else:
-        low, high = device.value_range(arrays)
+    filled = [values for values in arrays if values.size]
+    if not filled:
+        return None, 0, _as_ids(arrays, np)
+    low, high = device.value_range(filled)
     span = high - low + 1
-    if span > max_span or high >= 2**63:
+    if span > _max_span(filled) or high >= 2**63:
         return None
-    if xp is not np:
-        is_present, _, _, count = _mark_on_gpu(arrays, low, span, xp)
-        return is_present, low, count
     is_present = np.zeros(span, bool)
-    for values in arrays:
+    for values in filled:
         device.launch(
             "build", "mark_present", size=values.size,
             num_names=values.size, names=values, min_name=low, is_present=is_present,
         )  # fmt: skip
-    return is_present, low, device.count_nonzero(is_present)
+    count = check_vertex_count(device.count_nonzero(is_present))
+    if low == 0 and count == span:
+        return None, count, _as_ids(arrays, np)
+    table, ids = device.accumulate(is_present, np.int32), []
+    for values in arrays:
+        ids.append(np.empty(values.size, np.int32))
+        device.launch(
+            "build", "translate", size=values.size,
+            num_names=values.size, names=values, min_name=low, table=table, ids=ids[-1],
+        )  # fmt: skip
+    return device.flatnonzero(is_present, np.int64, low, count), count, ids
 
 
-def _mark_on_gpu(
+def _name_on_gpu(
+    arrays: list[Array], dtype: Any, xp: ArrayModule
+) -> tuple[Array | None, int, list[Array]] | None:
+    """Return what `_name_on_cpu` does; kernels/build.cu has the form of the table."""
+    filled = [values for values in arrays if values.size]
+    if not filled:
+        return None, 0, _as_ids(arrays, xp)
+    # Names mostly begin near 0. Flags from there on save a pass over them that finds the range.
+    max_span = _max_span(filled)
+    ranks, low, high, count = _rank_names(filled, 0, max_span, xp)
+    if low < 0 or high >= max_span:
+        first, span = low, high - low + 1
+        if span > max_span or high >= 2**63:
+            return None
+        ranks, _, _, count = _rank_names(filled, first, span, xp)
+    else:
+        first = 0
+    check_vertex_count(count)
+    if first == 0 and count == high + 1:
+        return None, count, _as_ids(arrays, xp)
+    ids = []
+    for values in arrays:
+        ids.append(xp.empty(values.size, xp.int32))
+        device.launch(
+            "build", "find_ranks", size=values.size,
+            num_names=values.size, names=values, min_name=first, ranks=ranks, ids=ids[-1],
+        )  # fmt: skip
+    names = xp.empty(count, xp.int32 if dtype == np.int32 else xp.int64)  # all are below 2^63
+    device.launch(
+        "build", "list_names", size=high - first + 1,
+        num_words=(high - first) // RANK_FLAGS + 1, ranks=ranks, min_name=first, names=names,
+    )  # fmt: skip
+    return names, count, ids
+
+
+def _rank_names(
     arrays: list[Array], first: int, num_flags: int, xp: ArrayModule
 ) -> tuple[Array, int, int, int]:
-    """Mark the names among `num_flags` integers from `first` on.
+    """Rank the names among `num_flags` integers from `first` on.
 
-    Returns the flags, the least and the largest name, and the number of flags that are set.
+    Returns the words of ranks, the least and the largest name, and the number of names. Ranks and
+    number are undefined if a name is not among these integers.
     """
-    is_present, totals = xp.zeros(num_flags, bool), xp.zeros(3, xp.int64)
+    num_words = -(-num_flags // RANK_FLAGS)
+    is_present, ranks = xp.zeros(num_words * RANK_FLAGS, bool), xp.empty(num_words, xp.uint64)
+    totals = xp.zeros(4, xp.int64)  # limits, arrived blocks, number of names
     is_signed, limits = arrays[0].dtype.kind == "i", totals[:2].view(xp.uint64)
-    for values in arrays:
+    for names, others in zip_longest(arrays[::2], arrays[1::2], fillvalue=arrays[0][:0]):
         device.launch(
-            "build", "mark_names", size=values.size,
-            num_names=values.size, names=values, is_signed=is_signed, min_name=first,
-            num_flags=num_flags, is_present=is_present, limits=limits,
+            "build", "mark_names", size=max(names.size, others.size), num_names=names.size,
+            names=names, num_others=others.size, others=others, is_signed=is_signed,
+            min_name=first, num_flags=num_flags, is_present=is_present, limits=limits,
         )  # fmt: skip
     device.launch(
-        "arrays", "count_nonzero", size=num_flags,
-        num_values=num_flags, values=is_present, count=totals[2:],
+        "build", "number_names", size=num_words * WARP, threads=COOPERATIVE_THREADS,
+        cooperative=True, is_signed=is_signed, min_name=first, num_flags=num_flags,
+        is_present=is_present, limits=limits,
+        sums=xp.empty(device.max_cooperative_blocks(), xp.int64),
+        arrived_blocks=totals[2:3].view(xp.uint64), ranks=ranks, num_names=totals[3:],
     )  # fmt: skip
-    complement, most, count = totals.tolist()
-    return is_present, *device.decode_limits(complement, most, is_signed), count
+    complement, most, _, count = totals.tolist()
+    return ranks, *device.decode_limits(complement, most, is_signed), count
+
+
+def _max_span(arrays: list[Array]) -> int:
+    """Return how wide the range of names in arrays may be for a table."""
+    return sum(values.size for values in arrays) + MAX_UNUSED_NAMES
 
 
 def _as_ids(arrays: list[Array], xp: ArrayModule) -> list[Array]:

@@ -61,7 +61,9 @@ def lists_by_weight(graph: LocalGraph) -> tuple[Adjacency, Adjacency]:
         sources = row_indices(csr)
 
         def sort(rows: Array, neighbors: Array) -> Adjacency:
-            offsets, _, order = sort_pairs([rows, keys], graph.num_vertices, 2**31, with_order=True)
+            offsets, _, order, _ = sort_pairs(
+                [rows, keys], graph.num_vertices, 2**31, with_order=True
+            )
             return Adjacency(
                 offsets, device.take(neighbors, order), device.take(csr.weights, order)
             )

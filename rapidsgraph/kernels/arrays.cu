@@ -36,8 +36,7 @@ extern "C" __global__ void count_nonzero(long long num_values, const value_t *va
     done *= sizeof(u64);
   }
   STRIDE(i, num_values - done) nonzero += values[done + i] != (value_t)0;
-  nonzero = warp_sum(nonzero);
-  if (threadIdx.x % WARP == 0 && nonzero) atomicAdd((u64 *)count, (u64)nonzero);
+  add_of_block(nonzero, count);
 }
 
 // limits[0] = the largest complement, limits[1] = the largest value, of integers that are mapped to
@@ -91,10 +90,12 @@ extern "C" __global__ void pack_flags(long long num_flags, const bool *flags, un
   for (long long first = blockIdx.x * (long long)blockDim.x + threadIdx.x - lane; first < num_flags;
        first += stride) {
     const unsigned word = __ballot_sync(FULL_MASK, first + lane < num_flags && flags[first + lane]);
-    if (lane == 0) words[first / WARP] = word;
-    num_set += __popc(word);
+    if (lane == 0) {
+      words[first / WARP] = word;
+      num_set += __popc(word);
+    }
   }
-  if (lane == 0 && num_set) atomicAdd((u64 *)count, (u64)num_set);
+  add_of_block(num_set, count);
 }
 
 // A column that is null where integers[i] == null. with_column: column[i] = names[integers[i]], or
@@ -117,10 +118,12 @@ extern "C" __global__ void fill_nulls(long long num_values, const value_t *integ
                                : (new_t)integer;
     if (!with_words) continue;
     const unsigned word = __ballot_sync(FULL_MASK, is_valid);
-    if (lane == 0) words[first / WARP] = word;
-    num_valid += __popc(word);
+    if (lane == 0) {
+      words[first / WARP] = word;
+      num_valid += __popc(word);
+    }
   }
-  if (lane == 0 && num_valid) atomicAdd((u64 *)count, (u64)num_valid);
+  if (with_words) add_of_block(num_valid, count);
 }
 
 // new_values[i] = values[i] where flags[i], elsewhere `other`.
@@ -158,23 +161,6 @@ __device__ __forceinline__ long long sum_before(long long range, const long long
   double before = 0;
   for (long long i = threadIdx.x; i < range; i += blockDim.x) before += (double)sums[i];
   return (long long)block_sum(before);
-}
-
-// The sum over the lower threads of the block; *total becomes the sum over all.
-__device__ __forceinline__ long long scan_block(long long value, long long *total) {
-  __shared__ long long sums[WARP];
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-  long long inclusive = value;
-  for (int step = 1; step < WARP; step *= 2) {
-    const long long lower = __shfl_up_sync(FULL_MASK, inclusive, step);
-    if (lane >= step) inclusive += lower;
-  }
-  __syncthreads();  // all have read the sums of the last call
-  if (lane == WARP - 1) sums[warp] = inclusive;
-  __syncthreads();
-  const long long sum = lane < warps ? sums[lane] : 0;
-  *total = warp_sum(sum);
-  return warp_sum(lane < warp ? sum : 0) + inclusive - value;
 }
 
 // sums[range] = sum of the values of every range, which are not negative.

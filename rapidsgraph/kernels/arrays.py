@@ -51,7 +51,7 @@ def fill_nulls(
     valid = integers != null
     if with_column:
         values = names[np.where(valid, integers, 0)] if with_names else integers
-        column[:] = np.where(valid, values, other)
+        column[:] = np.where(valid, values, np.array(other).astype(column.dtype))
     if with_words:
         pack_flags(num_values, valid, words, count)
 

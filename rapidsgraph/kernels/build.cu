@@ -35,19 +35,90 @@ extern "C" __global__ void mark_present(long long num_names, const name_t *names
   }
 }
 
-// Mark the names from min_name to min_name + num_flags - 1 like mark_present, and find the limits
-// of all names like measure_range in arrays.cu.
-extern "C" __global__ void mark_names(long long num_names, const name_t *names, long long is_signed,
-                                      long long min_name, long long num_flags, bool *is_present,
-                                      unsigned long long *limits) {
+// Mark the names of two arrays from min_name to min_name + num_flags - 1 like mark_present, and
+// find the limits of all names like measure_range in arrays.cu.
+extern "C" __global__ void mark_names(long long num_names, const name_t *names,
+                                      long long num_others, const name_t *others,
+                                      long long is_signed, long long min_name, long long num_flags,
+                                      bool *is_present, unsigned long long *limits) {
   Limits own;
-  STRIDE(i, num_names) {
-    const long long name = (long long)names[i];
+  auto mark = [&](long long name) {
     const u64 index = (u64)name - (u64)min_name;
     own.take(name, is_signed);
     if (index < (u64)num_flags && !is_present[index]) is_present[index] = true;
-  }
+  };
+  STRIDE(i, num_names) mark((long long)names[i]);
+  STRIDE(i, num_others) mark((long long)others[i]);
   own.merge(limits);
+}
+
+// The lower half of a word of ranks has RANK_FLAGS flags, the upper half the number of flags before
+// them that are set. So an id takes one read, of a table that mostly fits into caches.
+__device__ __forceinline__ int rank_of(u64 word, int flag) {
+  return (int)(word >> 32) + __popc((unsigned)word & ((1u << flag) - 1));
+}
+
+// Number the names that mark_names has marked, ascending, unless some of all names have no flag:
+// ranks become the words up to that of the largest name; but those of names min_name = 0 to n - 1
+// are not written. num_names[0] = n. Flags end with a whole word. sums are work space, one for each
+// block.
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
+    number_names(long long is_signed, long long min_name, long long num_flags,
+                 const bool *is_present, const unsigned long long *limits, long long *sums,
+                 unsigned long long *arrived_blocks, unsigned long long *ranks,
+                 long long *num_names) {
+  const u64 flip = is_signed ? 1ull << 63 : 0;
+  const u64 low = (~limits[0] ^ flip) - (u64)min_name, high = (limits[1] ^ flip) - (u64)min_name;
+  if (low >= (u64)num_flags || high >= (u64)num_flags) return;
+  const long long num_words = (long long)high / RANK_FLAGS + 1;
+  const long long range = (num_words + gridDim.x - 1) / gridDim.x;
+  const long long start = min(blockIdx.x * range, num_words), stop = min(start + range, num_words);
+  const u64 *flags = (const u64 *)is_present;  // eight in each
+  const int parts = RANK_FLAGS / 8;
+  long long count = 0;
+  for (long long i = start * parts + threadIdx.x; i < stop * parts; i += blockDim.x)
+    count += __popcll(flags[i]);
+  count = (long long)block_sum((double)count);
+  if (threadIdx.x == 0) sums[blockIdx.x] = count;
+  grid_barrier(arrived_blocks, 1);
+  long long before = 0, total = 0;
+  for (int block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
+    total += sums[block];
+    before += block < blockIdx.x ? sums[block] : 0;
+  }
+  before = (long long)block_sum((double)before);
+  total = (long long)block_sum((double)total);
+  if (blockIdx.x == 0 && threadIdx.x == 0) num_names[0] = total;
+  if (min_name == 0 && total == (long long)high + 1) return;
+  for (long long base = start; base < stop; base += blockDim.x) {
+    const long long word = base + threadIdx.x;
+    unsigned bits = 0;
+    for (int part = 0; part < parts && word < stop; part++)  // the lowest bit of each byte
+      bits |= (unsigned)(flags[word * parts + part] * 0x0102040810204080ull >> 56) << 8 * part;
+    long long sum;
+    const long long rank = before + scan_block(__popc(bits), &sum);
+    if (word < stop) ranks[word] = (u64)rank << 32 | bits;
+    before += sum;
+  }
+}
+
+// ids[i] = the rank of name i.
+extern "C" __global__ void find_ranks(long long num_names, const name_t *names, long long min_name,
+                                      const unsigned long long *ranks, int *ids) {
+  STRIDE(i, num_names) {
+    const long long flag = (long long)names[i] - min_name;
+    ids[i] = rank_of(ranks[flag / RANK_FLAGS], flag % RANK_FLAGS);
+  }
+}
+
+// names = those of all ranks.
+extern "C" __global__ void list_names(long long num_words, const unsigned long long *ranks,
+                                      long long min_name, name_t *names) {
+  STRIDE(i, num_words * RANK_FLAGS) {
+    const u64 word = ranks[i / RANK_FLAGS];
+    const int flag = i % RANK_FLAGS;
+    if (word >> flag & 1) names[rank_of(word, flag)] = (name_t)(min_name + i);
+  }
 }
 
 // ids[i] = table[names[i] - min_name].
@@ -104,14 +175,45 @@ extern "C" __global__ void pack_pairs(long long num_pairs, long long minor_bits,
   STRIDE(i, num_pairs) packed[i] = (long long)major[i] << minor_bits | minor[i];
 }
 
-// Split sorted pairs: minor keys, and offsets[k] = number of pairs whose major key is below k. A
-// binary search per key takes less time than an atomic addition per pair.
+// Split sorted pairs: minor keys, and offsets[k] = number of pairs whose major key is below k.
+// num_distinct[0] += distinct pairs. The first pair with a major key writes the offsets up to it
+// from the key before, or its warp does if there are many. All threads write those before the first
+// pair and behind the last.
 extern "C" __global__ void split_pairs(long long num_keys, long long num_pairs,
                                        long long minor_bits, const long long *packed,
-                                       long long *offsets, int *minor) {
-  const long long mask = (1ll << minor_bits) - 1;
-  STRIDE(i, num_pairs) minor[i] = (int)(packed[i] & mask);
-  STRIDE(key, num_keys + 1) offsets[key] = position(packed, 0, num_pairs, key << minor_bits);
+                                       long long *offsets, int *minor, long long *num_distinct) {
+  const int lane = threadIdx.x % WARP;
+  const long long mask = (1ll << minor_bits) - 1, stride = gridDim.x * (long long)blockDim.x;
+  long long distinct = 0;
+  for (long long start = blockIdx.x * (long long)blockDim.x + threadIdx.x - lane; start < num_pairs;
+       start += stride) {
+    const long long i = start + lane;
+    long long first = 0, key = -1;  // offsets to write: first to key
+    if (i < num_pairs) {
+      const long long pair = packed[i], before = i ? packed[i - 1] : -1;
+      minor[i] = (int)(pair & mask);
+      distinct += pair != before;
+      if (i) {
+        first = (before >> minor_bits) + 1;
+        key = pair >> minor_bits;
+      }
+    }
+    const bool is_long = key - first >= WARP;
+    if (!is_long)
+      for (; first <= key; first++) offsets[first] = i;
+    for (unsigned remaining = __ballot_sync(FULL_MASK, is_long); remaining;
+         remaining &= remaining - 1) {
+      const int source = __ffs(remaining) - 1;
+      const long long stop = __shfl_sync(FULL_MASK, key, source);
+      for (long long k = __shfl_sync(FULL_MASK, first, source) + lane; k <= stop; k += WARP)
+        offsets[k] = start + source;
+    }
+  }
+  const long long first = num_pairs ? packed[0] >> minor_bits : -1,
+                  last = num_pairs ? packed[num_pairs - 1] >> minor_bits : -1;
+  STRIDE(k, first + 1) offsets[k] = 0;
+  STRIDE(k, num_keys - last) offsets[last + 1 + k] = num_pairs;
+  add_of_block(distinct, num_distinct);
 }
 
 // is_first[i] = arc i is the first from its row to its neighbor; num_first[0] += such arcs.
@@ -139,8 +241,7 @@ extern "C" __global__ void mark_first(long long num_rows, const long long *offse
       count++;
     }
   }
-  count = warp_sum(count);
-  if (lane == 0 && count) atomicAdd((u64 *)num_first, (u64)count);
+  add_of_block(count, num_first);
 }
 
 // The neighbors of the arcs to keep; num_before[i] counts those before arc i.
@@ -167,8 +268,7 @@ extern "C" __global__ void count_nonempty(long long num_rows, const long long *o
                                           long long *count) {
   long long nonempty = 0;
   STRIDE(row, num_rows) nonempty += offsets[row + 1] > offsets[row];
-  nonempty = warp_sum(nonempty);
-  if (threadIdx.x % WARP == 0 && nonempty) atomicAdd((u64 *)count, (u64)nonempty);
+  add_of_block(nonempty, count);
 }
 
 // rows[offsets[r] .. offsets[r + 1]) = r.
@@ -248,8 +348,7 @@ extern "C" __global__ void count_conflicts(long long num_rows, const long long *
       if (mask) first = base + WARP - 1 - __clz(mask);
     }
   }
-  conflicts = warp_sum(conflicts);
-  if (lane == 0 && conflicts) atomicAdd((u64 *)count, (u64)conflicts);
+  add_of_block(conflicts, count);
 }
 
 // counts[r] = neighbors of r that are not below r.

@@ -4,8 +4,9 @@ import numpy as np
 from numba import prange
 
 from .arrays import measure_range
-from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM
+from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM, RANK_FLAGS
 from .jit import parallel, serial
+from .limits import decode_limits
 
 ONE = np.uint64(1)
 MAX_COMPARED_RANKS = 32  # whose bounds are compared one by one
@@ -21,10 +22,39 @@ def mark_present(num_names, names, min_name, is_present):
             is_present[index] = True
 
 
-def mark_names(num_names, names, is_signed, min_name, num_flags, is_present, limits):
-    indices = names.astype(np.uint64) - np.uint64(min_name % 2**64)
+def mark_names(
+    num_names, names, num_others, others, is_signed, min_name, num_flags, is_present, limits
+):
+    values = np.concatenate([names, others])
+    indices = values.astype(np.uint64) - np.uint64(min_name % 2**64)
     is_present[indices[indices < num_flags]] = True
-    measure_range(num_names, names, is_signed, limits)
+    measure_range(values.size, values, is_signed, limits)
+
+
+def number_names(
+    is_signed, min_name, num_flags, is_present, limits, sums, arrived_blocks, ranks, num_names
+):
+    low, high = (value - min_name for value in decode_limits(*limits.tolist(), is_signed))
+    has_flags = low >= 0 and high < num_flags
+    if has_flags:
+        num_names[0] = np.count_nonzero(is_present)
+    if has_flags and (min_name != 0 or num_names[0] != high + 1):
+        flags = is_present[: (high // RANK_FLAGS + 1) * RANK_FLAGS].reshape(-1, RANK_FLAGS)
+        bits = np.packbits(flags, axis=1, bitorder="little").view(np.uint32).ravel()
+        counts = flags.sum(axis=1, dtype=np.uint64)
+        ranks[: bits.size] = (np.cumsum(counts) - counts) << np.uint64(32) | bits
+
+
+def find_ranks(num_names, names, min_name, ranks, ids):
+    flags = names.astype(np.int64) - min_name
+    words, lower = ranks[flags // RANK_FLAGS], (1 << flags % RANK_FLAGS) - 1
+    ids[:] = (words >> np.uint64(32)) + np.bitwise_count(words & lower.astype(np.uint64))
+
+
+def list_names(num_words, ranks, min_name, names):
+    bits = np.unpackbits((ranks & np.uint64(2**32 - 1)).view(np.uint8), bitorder="little")
+    words, flags = np.divmod(np.flatnonzero(bits), 64)
+    names[:] = min_name + words * RANK_FLAGS + flags
 
 
 @parallel
@@ -59,8 +89,9 @@ def pack_pairs(num_pairs, minor_bits, major, minor, packed):
     packed |= minor
 
 
-def split_pairs(num_keys, num_pairs, minor_bits, packed, offsets, minor):
+def split_pairs(num_keys, num_pairs, minor_bits, packed, offsets, minor, num_distinct):
     minor[:] = packed & ((1 << minor_bits) - 1)
+    num_distinct[0] += np.count_nonzero(packed[1:] != packed[:-1]) + (num_pairs > 0)
     offsets[:] = np.searchsorted(packed, np.arange(num_keys + 1) << minor_bits)
 
 

@@ -23,6 +23,9 @@ KEEP_ALL = -1  # parallel edges are not merged
 
 ARC_CHUNK = 1024  # consecutive arcs that a warp processes, of any number of rows
 
+# Names of vertices
+RANK_FLAGS = 32  # of integers that may be names, in a word of ranks
+
 # Radix sort
 SORT_TILE = 3072  # consecutive keys that a block moves
 SORT_DIGITS = 256  # threads of the block, and the most digits of a pass
@@ -36,6 +39,8 @@ NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31
 
 # PageRank
 PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums
+PAGERANK_EXACT_LENGTH = 64  # up to which rows of one class have one length
+PAGERANK_MIDDLE_LENGTH = 256  # up to which they have one of two lengths
 # Propagation blocking
 PAGERANK_BLOCK_CHUNK = 512  # most entries of a row that one warp sums
 PAGERANK_LANE_ENTRIES = 4  # contiguous entries of a lane

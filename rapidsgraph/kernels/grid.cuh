@@ -26,6 +26,37 @@ __device__ __forceinline__ double block_sum(double value) {
   return warp_sum(lane < warps ? sums[lane] : 0.0);
 }
 
+// *total += the sum over a block, by one atomic addition: those of all warps to one address would
+// take longer than most kernels. Every thread of the block must call it.
+__device__ __forceinline__ void add_of_block(long long value, long long *total) {
+  __shared__ u64 sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  value = warp_sum(value);
+  if (threadIdx.x % WARP == 0 && value) atomicAdd(&sum, (u64)value);
+  __syncthreads();
+  if (threadIdx.x == 0 && sum) atomicAdd((u64 *)total, sum);
+  __syncthreads();
+}
+
+// The sum over the lower threads of the block; *total becomes the sum over all. Every thread of the
+// block must call it.
+__device__ __forceinline__ long long scan_block(long long value, long long *total) {
+  __shared__ long long sums[WARP];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  long long inclusive = value;
+  for (int step = 1; step < WARP; step *= 2) {
+    const long long lower = __shfl_up_sync(FULL_MASK, inclusive, step);
+    if (lane >= step) inclusive += lower;
+  }
+  __syncthreads();  // all have read the sums of the last call
+  if (lane == WARP - 1) sums[warp] = inclusive;
+  __syncthreads();
+  const long long sum = lane < warps ? sums[lane] : 0;
+  *total = warp_sum(sum);
+  return warp_sum(lane < warp ? sum : 0) + inclusive - value;
+}
+
 // Barrier of all blocks of a cooperative launch. round counts the barriers of this launch from 1,
 // and *arrived is 0 before the launch. Plain loads after it see what other blocks stored before it:
 // such arrays must not be read through the non-coherent path, so they are never

@@ -8,10 +8,11 @@
 //   slices: 32 rows each from num_whole_rows on, one row per lane, in column-major order and padded
 //           to the longest with index num_contributions, whose contribution is 0.
 //
-// Entries: rank_rows and rank_values prepare keys for the sort of vertices; propagate_labels gives
-// vertices that are close to each other one label; measure_rows and list_chunks find the sizes of
-// units, and `arrange` fills them. sum_first, normalize_weights and invert_weights take less time
-// than CuPy's compilation of such operations. Counters are 0 before a launch.
+// Entries: classify_rows, classify_values and rank_values prepare keys for sorts of vertices;
+// propagate_labels gives vertices that are close to each other one label; measure_rows and
+// list_chunks find the sizes of units, and `arrange` fills them. sum_first, normalize_weights and
+// invert_weights take less time than CuPy's compilation of such operations. Counters are 0 before a
+// launch.
 //
 // Reference: A. Monakov, A. Lokhmotov, A. Avetisyan, "Automatically tuning sparse matrix-vector
 // multiplication for GPU architectures", HiPEAC 2010. https://doi.org/10.1007/978-3-642-11515-8_10
@@ -28,37 +29,38 @@
 #endif
 
 #define COPY_BATCH 8      // entries that a thread copies at once
-#define MAX_THRESHOLDS 8  // of rank_rows
+#define MAX_THRESHOLDS 8  // of classify_rows
 
-// A key that ascends with descending rank, and then with the vertex.
-__device__ __forceinline__ long long pack_rank(long long rank, long long vertex) {
-  return -min(rank, 1ll << 31) * (1ll << 32) + vertex;
+// The class of a row, below 256, which ascends with its length: one for each length up to
+// PAGERANK_EXACT_LENGTH, without and with out-edges; one for two lengths up to
+// PAGERANK_MIDDLE_LENGTH; and one for each power of two above.
+__device__ __forceinline__ int class_of_row(long long length, bool has_out_edges) {
+  if (length <= PAGERANK_EXACT_LENGTH) return 2 * (int)length + has_out_edges;
+  const int first = 2 * PAGERANK_EXACT_LENGTH + 2,
+            middle = (PAGERANK_MIDDLE_LENGTH - PAGERANK_EXACT_LENGTH) / 2;
+  if (length <= PAGERANK_MIDDLE_LENGTH)
+    return first + ((int)length - PAGERANK_EXACT_LENGTH - 1) / 2;
+  return first + middle + __clzll(PAGERANK_MIDDLE_LENGTH) - __clzll(length - 1);
 }
 
-// *total += the sum over a block, by one atomic addition; every thread of the block must call it.
-__device__ __forceinline__ void add_of_block(long long value, long long *total) {
-  __shared__ u64 sum;
-  if (threadIdx.x == 0) sum = 0;
-  __syncthreads();
-  value = warp_sum(value);
-  if (threadIdx.x % WARP == 0 && value) atomicAdd(&sum, (u64)value);
-  __syncthreads();
-  if (threadIdx.x == 0 && sum) atomicAdd((u64 *)total, sum);
-  __syncthreads();
+// The class of a value, below 256, which ascends with its four leading bits.
+__device__ __forceinline__ int class_of_value(long long value) {
+  if (value < 8) return (int)value;
+  const int exponent = 63 - __clzll(value);
+  return 8 * (exponent - 2) + (int)(value >> (exponent - 3) & 7);
 }
 
-// keys[v] sorts vertices by descending in-degree, those with out-edges first among equals.
-// counts[t] += rows longer than thresholds[t]; behind these, arcs of rows that are not longer than
-// thresholds[0], isolated rows, and dangling rows.
-extern "C" __global__ void rank_rows(long long num_rows, long long num_thresholds,
-                                     const long long *thresholds, const long long *offsets,
-                                     const double *out_weights, long long *keys,
-                                     long long *counts) {
+// keys[v] = 255 - class of row v. counts[t] += rows longer than thresholds[t]; behind these, arcs
+// of rows that are not longer than thresholds[0], isolated rows, and dangling rows.
+extern "C" __global__ void classify_rows(long long num_rows, long long num_thresholds,
+                                         const long long *thresholds, const long long *offsets,
+                                         const double *out_weights, long long *keys,
+                                         long long *counts) {
   long long longer[MAX_THRESHOLDS + 3] = {};
   STRIDE(row, num_rows) {
-    const long long length = offsets[row + 1] - offsets[row], rank = 2 * length;
+    const long long length = offsets[row + 1] - offsets[row];
     const bool has_out_edges = out_weights[row] > 0.0;
-    keys[row] = pack_rank(rank + has_out_edges, row);
+    keys[row] = 255 - class_of_row(length, has_out_edges);
     for (int t = 0; t < MAX_THRESHOLDS; t++)
       if (t < num_thresholds) longer[t] += length > thresholds[t];
     if (length <= thresholds[0]) longer[MAX_THRESHOLDS] += length;
@@ -70,10 +72,16 @@ extern "C" __global__ void rank_rows(long long num_rows, long long num_threshold
                  counts + (t < MAX_THRESHOLDS ? t : num_thresholds + t - MAX_THRESHOLDS));
 }
 
+// keys[v] = 255 - class of values[v], which are whole numbers.
+extern "C" __global__ void classify_values(long long num_values, const value_t *values,
+                                           long long *keys) {
+  STRIDE(i, num_values) keys[i] = 255 - class_of_value(min((long long)values[i], 1ll << 31));
+}
+
 // keys[v] orders vertices by descending values, which are whole numbers.
 extern "C" __global__ void rank_values(long long num_values, const value_t *values,
                                        long long *keys) {
-  STRIDE(i, num_values) keys[i] = pack_rank((long long)values[i], i);
+  STRIDE(i, num_values) keys[i] = -min((long long)values[i], 1ll << 31) * (1ll << 32) + i;
 }
 
 // sums[0] and sums[1] += values of the first `num_first` vertices of two orders. Values are whole

@@ -3,27 +3,39 @@
 import numpy as np
 from numba import prange
 
-from .constants import PAGERANK_CHUNK, WARP
+from .constants import PAGERANK_CHUNK, PAGERANK_EXACT_LENGTH, PAGERANK_MIDDLE_LENGTH, WARP
 from .jit import parallel
 
 
-def _pack_ranks(ranks, keys):
-    np.minimum(ranks, 1 << 31, out=keys, casting="unsafe")
-    keys *= -(1 << 32)
-    keys += np.arange(keys.size)
+def _class_of_rows(lengths, has_out_edges):
+    first = 2 * PAGERANK_EXACT_LENGTH + 2
+    last = first + (PAGERANK_MIDDLE_LENGTH - PAGERANK_EXACT_LENGTH) // 2
+    middle = first + (lengths - PAGERANK_EXACT_LENGTH - 1) // 2
+    powers = np.frexp(np.maximum(lengths - 1, 1))[1] - PAGERANK_MIDDLE_LENGTH.bit_length()
+    longer = np.where(lengths <= PAGERANK_MIDDLE_LENGTH, middle, last + powers)
+    return np.where(lengths <= PAGERANK_EXACT_LENGTH, 2 * lengths + has_out_edges, longer)
 
 
-def rank_rows(num_rows, num_thresholds, thresholds, offsets, out_weights, keys, counts):
+def classify_rows(num_rows, num_thresholds, thresholds, offsets, out_weights, keys, counts):
     lengths, has_out_edges = np.diff(offsets), out_weights > 0
-    _pack_ranks(2 * lengths + has_out_edges, keys)
+    keys[:] = 255 - _class_of_rows(lengths, has_out_edges)
     counts[:-3] += [np.count_nonzero(lengths > threshold) for threshold in thresholds]
     counts[-3] += lengths[lengths <= thresholds[0]].sum()
     counts[-2] += num_rows - np.count_nonzero(has_out_edges | (lengths > 0))
     counts[-1] += num_rows - np.count_nonzero(has_out_edges)
 
 
+def classify_values(num_values, values, keys):
+    numbers = np.minimum(values.astype(np.int64), 1 << 31)
+    exponents = np.frexp(np.maximum(numbers, 8))[1] - 1
+    classes = 8 * (exponents - 2) + (numbers >> (exponents - 3) & 7)
+    keys[:] = 255 - np.where(numbers < 8, numbers, classes)
+
+
 def rank_values(num_values, values, keys):
-    _pack_ranks(values, keys)
+    np.minimum(values, 1 << 31, out=keys, casting="unsafe")
+    keys *= -(1 << 32)
+    keys += np.arange(keys.size)
 
 
 def sum_first(num_first, first_order, second_order, values, sums):

@@ -120,7 +120,7 @@ def count_edges(
 
 def sort_edges(ends: list[Array], common: Array, degrees: Array) -> ComparedPairs:
     """Return edges sorted by sources and destinations; `ends` is emptied, to free memory early."""
-    offsets, neighbors, order = sort_pairs(ends, degrees.size, with_order=True)
+    offsets, neighbors, order, _ = sort_pairs(ends, degrees.size, with_order=True)
     common = permute(common, order)
     del order
     sources = row_indices(Adjacency(offsets, neighbors, degrees[:0]))

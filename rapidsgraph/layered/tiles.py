@@ -266,5 +266,5 @@ def sort_lists(adjacency: Adjacency, start: int, stop: int) -> None:
         end = min(max(end, start + 1), stop)
         lists = neighbors[first : int(offsets[end])]
         local = Adjacency(offsets[start : end + 1] - first, lists, xp.empty(0))
-        lists[...] = sort_pairs([row_indices(local), lists], end - start, MAX_VERTICES)[1]
+        lists[...] = sort_pairs([row_indices(local), lists], end - start, MAX_VERTICES).minor
         start = end

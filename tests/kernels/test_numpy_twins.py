@@ -12,8 +12,10 @@ import pytest
 
 from rapidsgraph import device
 from rapidsgraph.algorithms.neighbor_similarity import CODES, compare
+from rapidsgraph.frames import NullableIntegers
 from rapidsgraph.graph.key_sums import sum_in_parts
 from rapidsgraph.graph.multi_edges import count_conflicts
+from rapidsgraph.kernels.constants import RANK_FLAGS
 
 pytestmark = pytest.mark.sanitizer
 
@@ -102,15 +104,74 @@ def test_marked_names_and_their_range(xp, seed, dtype):
     names = random.integers(low, 100, int(random.integers(1, 200))).astype(dtype)
     names[random.integers(names.size)] = np.iinfo(dtype).max
     is_present, limits = xp.zeros(num_flags, bool), xp.zeros(2, xp.uint64)
+    parts = [xp.asarray(part) for part in np.split(names, [int(random.integers(names.size + 1))])]
     device.launch(
-        "build", "mark_names", size=names.size,
-        num_names=names.size, names=xp.asarray(names), is_signed=dtype != "uint64", min_name=first,
-        num_flags=num_flags, is_present=is_present, limits=limits,
+        "build", "mark_names", size=max(part.size for part in parts), num_names=parts[0].size,
+        names=parts[0], num_others=parts[1].size, others=parts[1], is_signed=dtype != "uint64",
+        min_name=first, num_flags=num_flags, is_present=is_present, limits=limits,
     )  # fmt: skip
     marked = [name - first for name in names.tolist() if first <= name < first + num_flags]
     assert np.flatnonzero(device.to_host(is_present)).tolist() == sorted(set(marked))
     extremes = device.decode_limits(*limits.tolist(), dtype != "uint64")
     assert extremes == (min(names.tolist()), max(names.tolist()))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint64"])
+@pytest.mark.parametrize(
+    ("low", "span", "size"), [(0, 1, 1), (0, 5, 300), (7, 40, 20), (-9, 3000, 900), (3, 2**18, 70)]
+)
+def test_ranks_of_names(xp, low, span, size, dtype):
+    low = abs(low) if dtype == "uint64" else low
+    names = np.random.default_rng(span).integers(low, low + span, size).astype(dtype)
+    on_device, num_words = xp.asarray(names), -(-span // RANK_FLAGS)
+    is_present, totals = xp.zeros(num_words * RANK_FLAGS, bool), xp.zeros(4, np.int64)
+    options = {"is_signed": dtype != "uint64", "min_name": low, "num_flags": span}
+    limits, ranks = totals[:2].view(np.uint64), xp.zeros(num_words, np.uint64)
+    device.launch(
+        "build", "mark_names", size=size, num_names=size, names=on_device, num_others=0,
+        others=on_device[:0], is_present=is_present, limits=limits, **options,
+    )  # fmt: skip
+    device.launch(
+        "build", "number_names", size=num_words * 32, threads=1024, cooperative=True,
+        is_present=is_present, limits=limits, arrived_blocks=totals[2:3].view(np.uint64),
+        sums=xp.empty(1 if xp is np else device.max_cooperative_blocks(), np.int64), ranks=ranks,
+        num_names=totals[3:], **options,
+    )  # fmt: skip
+    distinct, expected = np.unique(names, return_inverse=True)
+    assert int(totals[3]) == distinct.size
+    if low == 0 and distinct.size == int(distinct[-1]) + 1:
+        assert not ranks.any()
+        return
+    ids, listed = xp.empty(size, np.int32), xp.empty(distinct.size, dtype)
+    device.launch(
+        "build", "find_ranks", size=size,
+        num_names=size, names=on_device, min_name=low, ranks=ranks, ids=ids,
+    )  # fmt: skip
+    num_words = (int(distinct[-1]) - low) // RANK_FLAGS + 1
+    device.launch(
+        "build", "list_names", size=span,
+        num_words=num_words, ranks=ranks[:num_words], min_name=low, names=listed,
+    )  # fmt: skip
+    assert ids.tolist() == expected.tolist()
+    assert listed.tolist() == distinct.tolist()
+
+
+@pytest.mark.parametrize("beyond", [-1, 100])
+def test_no_ranks_if_a_name_has_no_flag(xp, beyond):
+    names = xp.asarray([5, beyond, 7])
+    is_present, totals = xp.zeros(128, bool), xp.zeros(4, np.int64)
+    ranks, limits = xp.zeros(4, np.uint64), totals[:2].view(np.uint64)
+    options = {"is_signed": True, "min_name": 0, "num_flags": 100, "limits": limits}
+    device.launch(
+        "build", "mark_names", size=3, num_names=3, names=names, num_others=0, others=names[:0],
+        is_present=is_present, **options,
+    )  # fmt: skip
+    device.launch(
+        "build", "number_names", size=128, threads=1024, cooperative=True, is_present=is_present,
+        arrived_blocks=totals[2:3].view(np.uint64), ranks=ranks, num_names=totals[3:],
+        sums=xp.empty(1 if xp is np else device.max_cooperative_blocks(), np.int64), **options,
+    )  # fmt: skip
+    assert not ranks.any() and int(totals[3]) == 0
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float64"])
@@ -323,6 +384,38 @@ def test_values_that_are_not_selected_become_another_one(xp, dtype):
     assert np.array_equal(device.to_host(selected), expected)
 
 
+@pytest.mark.parametrize("dtype", [None, "int8", "int64", "uint64"])
+@pytest.mark.parametrize("null", [-1, 2**31 - 1])
+@pytest.mark.parametrize("size", [1, 32, 1001])
+def test_columns_and_masks_of_nullable_integers(xp, size, null, dtype):
+    random = np.random.default_rng(size)
+    names = None if dtype is None else random.integers(0, 100, 50).astype(dtype)
+    integers = random.integers(0, 50, size).astype(np.int32)
+    integers[random.random(size) < 0.4] = null
+    valid = integers != null
+    column = integers if names is None else names[np.where(valid, integers, 0)]
+    for value in (-1, 7):
+        filled = xp.empty(size, column.dtype)
+        words, count = xp.zeros(size // 32 + 1, xp.uint32), xp.full(1, 5, xp.int64)
+        device.launch(
+            "arrays", "fill_nulls", size=size, num_values=size, integers=xp.asarray(integers),
+            null=null, with_names=names is not None,
+            names=filled if names is None else xp.asarray(names), other=value, with_column=True,
+            column=filled, with_words=True, words=words, count=count,
+        )  # fmt: skip
+        other = np.array(value).astype(column.dtype)
+        assert filled.tolist() == np.where(valid, column, other).tolist()
+        bits = np.unpackbits(device.to_host(words).view(np.uint8), bitorder="little")
+        assert bits.tolist() == valid.tolist() + [0] * (bits.size - size)
+        assert int(count[0]) == 5 + np.count_nonzero(valid)
+        nullable = NullableIntegers(
+            xp.asarray(integers), null, names if names is None else xp.asarray(names)
+        )
+        assert nullable.fill(value).tolist() == filled.tolist()
+        assert nullable.fill(value).dtype == column.dtype
+        assert nullable[5:].fill(value).tolist() == filled[5:].tolist()
+
+
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 1000])
 def test_flags_are_packed_into_words(xp, size):
     flags = np.random.default_rng(size).random(size) < 0.3
@@ -359,6 +452,22 @@ def test_arrays_without_values_are_shared(xp):
     assert device.to_host(arrays[2]).dtype == np.int32
 
 
+@pytest.mark.parametrize("keys", [[], [0], [99], [5, 5, 5], [0, 31, 32, 64, 99], [3, 80] * 200])
+@pytest.mark.parametrize("num_keys", [100, 10_000])
+def test_offsets_of_keys_without_pairs(xp, keys, num_keys):
+    major = np.sort(np.array(keys, np.int64) * (num_keys // 100))
+    packed, offsets = xp.asarray(major << 3 | 5), xp.full(num_keys + 1, -1, np.int64)
+    minor, num_distinct = xp.empty(major.size, np.int32), xp.zeros(1, np.int64)
+    device.launch(
+        "build", "split_pairs", size=max(major.size, num_keys + 1), num_keys=num_keys,
+        num_pairs=major.size, minor_bits=3, packed=packed, offsets=offsets, minor=minor,
+        num_distinct=num_distinct,
+    )  # fmt: skip
+    assert offsets.tolist() == np.searchsorted(major, np.arange(num_keys + 1)).tolist()
+    assert minor.tolist() == [5] * major.size
+    assert int(num_distinct[0]) == len(set(keys))
+
+
 @pytest.mark.parametrize("minor_bits", [0, 1, 21, 31])
 def test_pairs_are_packed_and_split(xp, minor_bits):
     random = np.random.default_rng(minor_bits)
@@ -373,9 +482,12 @@ def test_pairs_are_packed_and_split(xp, minor_bits):
     keys = [int(row) << minor_bits | int(value) for row, value in zip(major, minor, strict=True)]
     assert packed.tolist() == keys
     packed.sort()
+    num_distinct = xp.zeros(1, xp.int64)
     device.launch(
-        "build", "split_pairs", **pairs, num_keys=50, packed=packed, offsets=offsets, minor=halves
-    )
+        "build", "split_pairs", **pairs, num_keys=50, packed=packed, offsets=offsets, minor=halves,
+        num_distinct=num_distinct,
+    )  # fmt: skip
+    assert int(num_distinct[0]) == len(set(keys))
     assert halves.tolist() == minor[np.lexsort((minor, major))].tolist()
     assert offsets.tolist() == [sum(row < stop for row in major.tolist()) for stop in range(51)]
 
@@ -438,3 +550,45 @@ def test_sums_in_parts_are_those_of_fractions(xp, dtype):
     ]
     assert sums[0].tobytes() == sums[1].tobytes()
     assert (abs(sums[0] - expected) <= 2.0**-53 * (2 * abs(expected) + largest)).all()
+
+
+def test_classes_of_rows(xp):
+    """Thresholds of lengths are bounds of classes, which ascend with the length."""
+    lengths = np.r_[0:3000, 2 ** np.arange(12, 31), 2 ** np.arange(12, 31) + 1, 2**31 - 1]
+    lengths.sort()
+    out_weights = np.arange(lengths.size) % 2 * 0.5
+    thresholds = [4, 2048, 16, 64, 256]
+    keys, counts = xp.empty(lengths.size, np.int64), xp.zeros(8, np.int64)
+    device.launch(
+        "pagerank_layout", "classify_rows", size=lengths.size, num_rows=lengths.size,
+        num_thresholds=5, thresholds=xp.asarray(thresholds),
+        offsets=xp.asarray(np.r_[0, np.cumsum(lengths)]), out_weights=xp.asarray(out_weights),
+        keys=keys, counts=counts,
+    )  # fmt: skip
+    classes = 255 - device.to_host(keys)
+    assert (classes.min(), classes.max()) == (0, 248)
+    for threshold in [*range(65), 256, *2 ** np.arange(8, 31)]:
+        is_longer = lengths > threshold
+        assert classes[is_longer].min() > classes[~is_longer].max()
+    is_exact = lengths <= 64
+    assert (classes[is_exact] % 2 == (out_weights[is_exact] > 0)).all()
+    ascending = np.diff(classes[~is_exact])
+    assert (ascending >= 0).all()
+    longer = [np.count_nonzero(lengths > threshold) for threshold in thresholds]
+    assert counts.tolist() == [*longer, 10, 1, np.count_nonzero(out_weights == 0)]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+def test_classes_of_values(xp, dtype):
+    values = np.unique(np.r_[0:3000, 2 ** np.arange(12, 31), 2 ** np.arange(12, 31) - 1])
+    keys = xp.empty(values.size, np.int64)
+    device.launch(
+        "pagerank_layout", "classify_values", size=values.size,
+        num_values=values.size, values=xp.asarray(values.astype(dtype)), keys=keys,
+    )  # fmt: skip
+    leading = [value >> max(value.bit_length() - 4, 0) << max(value.bit_length() - 4, 0)
+               for value in values.tolist()]  # fmt: skip
+    _, expected = np.unique(leading, return_inverse=True)
+    _, classes = np.unique(-device.to_host(keys), return_inverse=True)
+    assert classes.tolist() == expected.tolist()
+    assert (device.to_host(keys) >= 0).all() and (device.to_host(keys) < 256).all()

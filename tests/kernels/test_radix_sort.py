@@ -76,7 +76,8 @@ def test_few_and_many_pairs_are_sorted_alike(with_order, minor_sorted, monkeypat
         monkeypatch.setattr(pair_sort, "MIN_RADIX_SORTED_BY_ONE", min_size)
         pairs = [cupy.asarray(major), cupy.asarray(minor)]
         options = {"with_order": with_order, "minor_sorted": minor_sorted}
-        offsets, new_minor, order = pair_sort.sort_pairs(pairs, 5000, **options)
+        offsets, new_minor, order, num_distinct = pair_sort.sort_pairs(pairs, 5000, **options)
+        assert int(num_distinct[0]) == len({*zip(major.tolist(), minor.tolist(), strict=True)})
         results.append((offsets.tolist(), new_minor.tolist(), with_order and order.tolist()))
     expected = np.lexsort((minor, major))
     counts = np.bincount(major, minlength=5000)
