@@ -68,6 +68,7 @@ NUMBER_REMEDIES = {
     "timedelta": "use .dt.total_seconds()",
     "timedelta64": "use .dt.total_seconds()",
 }
+ENDS = ("source", "destination")
 MIN_CONTAINED = 3  # characters of a missing name that another one contains
 MAX_CHECKED_TYPES = 1000  # values whose types a message describes
 
@@ -99,6 +100,7 @@ def missing_column_error(
     others = {column for column in used if isinstance(column, str)}
     unused = [column for column in labels if isinstance(column, str) and column not in others]
     candidate, hint = _find_candidate(name, unused, parameter), None
+    tuples = [column for column in labels if isinstance(column, tuple)]
     where = f"{frame_parameter}: " if frame_parameter else ""
     if isinstance(name, (str, int, tuple)) and not isinstance(name, bool):
         message = f"{where}there is no column {format_value(name)}"
@@ -112,6 +114,12 @@ def missing_column_error(
         if frame_parameter:
             hint = f"rename {candidate!r} to {format_value(name)}"
         message += f"; did you mean {candidate!r}? {hint[0].upper()}{hint[1:]}"
+    elif tuples and frame_parameter is None:
+        column = _find_tuple((name, parameter, *ALIASES.get(parameter, ())), tuples)
+        argument = _format_tuple(parameter, column or tuples[0])
+        hint = f"pass {argument}" if column else f"name it as in {argument}"
+        form = "a list of its tuple" if parameter in ENDS else "its tuple"
+        message += f"; a column of several levels is named by {form}: {hint}"
     return MissingColumnError(
         message,
         parameter=frame_parameter or parameter,
@@ -136,6 +144,25 @@ def _find_candidate(name: Any, names: list[str], parameter: str) -> str | None:
     return matches[0] if matches else None
 
 
+def _find_tuple(levels: Iterable[Any], columns: Collection[tuple]) -> tuple | None:
+    """Return the only column with the first of `levels` that any column has, or None."""
+    for level in levels:
+        matches = [column for column in columns if str(level).lower() in _lower_levels(column)]
+        if matches:
+            return matches[0] if len(matches) == 1 else None
+    return None
+
+
+def _lower_levels(column: tuple) -> list[str]:
+    return [str(level).lower() for level in column]
+
+
+def _format_tuple(parameter: str, column: tuple) -> str:
+    """Return the argument that names a column of several levels."""
+    # A tuple of endpoints names several columns.
+    return f"{parameter}={[column] if parameter in ENDS else column!r}"
+
+
 def _list_columns(names: Collection[str]) -> str:
     return f"the columns are {', '.join(names)}" if names else "there are no columns"
 
@@ -157,12 +184,12 @@ def missing_endpoint_error(
         Further arguments of the call.
     """
     levels = list(getattr(getattr(frame, "index", None), "names", ()))
-    is_adjacency = isinstance(frame, Mapping) and not any(isinstance(name, str) for name in names)
     text_names = [column for column in names if isinstance(column, str)]
+    tuples = [column for column in names if isinstance(column, tuple)]
     names = [str(column) for column in names]
-    missing = [name for name in ("source", "destination") if name not in names]
+    missing = [name for name in ENDS if name not in names]
     candidates = {name: _find_candidate(name, text_names, name) for name in missing}
-    is_in_index = not {"source", "destination"}.isdisjoint(levels)
+    is_in_index = not set(ENDS).isdisjoint(levels)
     if not all(candidates.values()):
         index_names = [level for level in levels if isinstance(level, str)]
         is_in_index |= any(_find_candidate(name, index_names, name) for name in missing)
@@ -172,10 +199,13 @@ def missing_endpoint_error(
     arguments += [f"{name}={value!r}" for name, value in options.items()]
     call = f"rg.Graph(edges, {', '.join(arguments)})"
     remedy = f"name the endpoint columns: {call}"
+    if tuples and not text_names:
+        call = _call_with_tuples(tuples, options)
+        remedy = f"a column of several levels is named by a list of its tuple: {call}"
     if is_in_index:
         call = "edges.reset_index()"
         remedy = f"the index is {', '.join(map(str, levels))}: {call} makes columns of it"
-    elif is_adjacency and names:
+    elif isinstance(frame, Mapping) and names and not text_names:
         call = 'rg.Graph({"source": sources, "destination": destinations})'
         remedy = f"a dict maps names of columns to arrays: {call}"
     return MissingColumnError(
@@ -186,6 +216,20 @@ def missing_endpoint_error(
         candidates={name: column for name, column in candidates.items() if column},
         hint=call,
     )
+
+
+def _call_with_tuples(columns: Collection[tuple], options: Mapping[str, Any]) -> str:
+    """Return the call of Graph that names columns of several levels."""
+    found = {end: _find_tuple((end, *ALIASES[end]), columns) for end in ENDS}
+    arguments = [
+        f"{end}=[...]" if column is None else _format_tuple(end, column)
+        for end, column in found.items()
+    ]
+    weight = _find_tuple(["weight"], columns)
+    if weight is not None and "weight" not in options:
+        arguments.append(_format_tuple("weight", weight))
+    arguments += [f"{name}={value!r}" for name, value in options.items()]
+    return f"rg.Graph(edges, {', '.join(arguments)})"
 
 
 def missing_value_error(name: Any, row: int) -> GraphError:

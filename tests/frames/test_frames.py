@@ -468,14 +468,47 @@ def test_missing_columns_are_listed_with_the_likely_one(make_held_frame, columns
             call(frame)
 
 
-def test_a_column_of_several_levels_is_not_suggested():
-    """Its name is a tuple, and a tuple names several columns."""
-    levels = [("source", "a"), ("destination", "b")]
-    frame = pandas.DataFrame([[0, 1]], columns=pandas.MultiIndex.from_tuples(levels))
-    with pytest.raises(rg.GraphError, match=r"rg\.Graph\(edges, source=\.\.\., destination="):
+def test_columns_of_several_levels_are_named_by_lists_of_tuples():
+    levels = [("source", "a"), ("destination", "b"), ("weight", "c")]
+    columns = pandas.MultiIndex.from_tuples(levels)
+    frame = pandas.DataFrame([[0, 1, 2.5], [1, 2, 3.0]], columns=columns)
+    call = "rg.Graph(edges, source=[('source', 'a')], destination=[('destination', 'b')], "
+    call += "weight=('weight', 'c'))"
+    for function in (rg.Graph, rg.pagerank, lambda edges: rg.sssp(edges, 0)):
+        with pytest.raises(rg.MissingColumnError) as caught:
+            function(frame)
+        assert str(caught.value) == (
+            "there is no column 'source'; the columns are ('source', 'a'), ('destination', 'b'), "
+            f"('weight', 'c'); a column of several levels is named by a list of its tuple: {call}"
+        )
+        assert caught.value.hint == call
+    graph = eval(call, {"rg": rg, "edges": frame})
+    assert rg.sssp(graph, 0)["distance"].tolist() == [0, 2.5, 5.5]
+    ends = {"source": [levels[0]], "destination": [levels[1]]}
+    for wrong, hint in (
+        ({"source": "source"}, "pass source=[('source', 'a')]"),
+        ({"source": levels[0], "destination": levels[1]}, "pass source=[('source', 'a')]"),
+        ({"source": "start"}, "pass source=[('source', 'a')]"),
+        ({"destination": "b"}, "pass destination=[('destination', 'b')]"),
+        ({"weight": "c"}, "pass weight=('weight', 'c')"),
+        ({"weight": "km"}, "pass weight=('weight', 'c')"),
+    ):
+        with pytest.raises(rg.MissingColumnError, match=r"several levels .* tuple: ") as caught:
+            rg.Graph(frame, **ends | wrong)
+        assert caught.value.hint == hint
+        assert str(caught.value).endswith(hint)
+
+
+def test_several_levels_without_a_likely_column():
+    levels = [("source", "a"), ("source", "b"), ("x", "a"), ("x", "b")]
+    frame = pandas.DataFrame([[0, 1, 2, 3]], columns=pandas.MultiIndex.from_tuples(levels))
+    with pytest.raises(rg.MissingColumnError) as caught:
         rg.pagerank(frame)
-    with pytest.raises(rg.MissingColumnError, match=r"\('destination', 'b'\)$"):
-        rg.Graph(frame, source="start", destination="end")
+    assert caught.value.hint == "rg.Graph(edges, source=[...], destination=[...])"
+    with pytest.raises(rg.MissingColumnError) as caught:
+        rg.Graph(frame, "source", [levels[2]])
+    assert caught.value.hint == "name it as in source=[('source', 'a')]"
+    assert rg.Graph(frame, levels[:2], levels[2:]).num_edges == 1
 
 
 def test_missing_ends_beside_a_weight_that_is_used():
