@@ -27,6 +27,7 @@ from ..graph.local_graph import SelfLoops
 from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertices
 from ..graph.vertex_names import check_names
+from ..graph.vertex_naming import check_name_kind, name_kinds
 from ..progress import Report
 from .communicator import Communicator
 from .partition import Partition, build_partition, choose_bounds, exchange_arcs
@@ -215,7 +216,12 @@ def _read(
     errors = [error for errors, _ in gathered for error in errors]
     if errors:
         raise choose_partition_error(errors)
-    names_by_rank, stats_by_rank, schemas = zip(*(stats for _, stats in gathered), strict=True)
+    names_by_rank, kinds_by_rank, stats_by_rank, schemas = zip(
+        *(stats for _, stats in gathered), strict=True
+    )
+    for label, kinds in zip(options.labels, zip(*kinds_by_rank, strict=True), strict=True):
+        vertex_kinds, edge_kinds = (set().union(*sets) for sets in zip(*kinds, strict=True))
+        check_name_kind(vertex_kinds, edge_kinds, label)
     names = list(map(merge_name_stats, zip(*names_by_rank, strict=True)))
     by_number = {number: entry for stats in stats_by_rank for number, entry in stats.items()}
     [schema] = [schema for schema in schemas if schema is not None]
@@ -234,18 +240,25 @@ def _read_vertices(vertices: Any, labels: list[str], xp: ArrayModule) -> EdgeCol
 
 def _compute_stats(
     numbers: list[int], columns: list[EdgeColumns], extra: list[EdgeColumns], options: BuildOptions
-) -> tuple[list[NameStats], dict[int, _FrameStats], EdgeSchema | None]:
-    """Return what other ranks need to know: the values that `_read` returns, of this rank."""
-    names = [
-        compute_name_stats(
+) -> tuple[
+    list[NameStats], list[tuple[set[str], set[str]]], dict[int, _FrameStats], EdgeSchema | None
+]:
+    """Return what other ranks need to know: the values that `_read` returns, of this rank.
+
+    The second value has the kinds of the names in `extra` and in `columns`, by name column.
+    """
+    names, kinds = [], []
+    for i in range(len(options.labels)):
+        vertices, endpoints = (
             [
                 values[i]
-                for edge_columns in columns + extra
+                for edge_columns in group
                 for values in (edge_columns.sources, edge_columns.destinations)
             ]
+            for group in (extra, columns)
         )
-        for i in range(len(options.labels))
-    ]
+        names.append(compute_name_stats(endpoints + vertices))
+        kinds.append((name_kinds(vertices), name_kinds(endpoints)))
     stats, schema = {}, None
     for number, edge_columns in zip(numbers, columns, strict=True):
         weights, num_rows = edge_columns.weights, len(edge_columns.sources[0])
@@ -256,7 +269,7 @@ def _compute_stats(
             stats[number] = _FrameStats(num_rows, weights.dtype, total)
         if number == 0:
             schema = edge_columns.schema
-    return names, stats, schema
+    return names, kinds, stats, schema
 
 
 def _concatenate_weights(

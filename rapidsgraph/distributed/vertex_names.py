@@ -22,6 +22,7 @@ from ..graph.edge_columns import EdgeColumns
 from ..graph.vertex_names import VertexNames
 from ..graph.vertex_naming import (
     check_ids_in_range,
+    check_name_kind,
     kernel_type,
     mixed_names_error,
     mixed_signs_error,
@@ -149,7 +150,9 @@ def _name_column(
     """Return (sorted names or None for 0..count-1, their type, count, int32 ids of `columns`)."""
     is_empty_text = not stats.types and vertices is None and stats.declared_types == {""}
     if "" in stats.types or is_empty_text:
-        if len(stats.types) > 1 or vertices is not None:
+        if vertices is not None:
+            check_name_kind({"integers"}, {"text"}, label)
+        if len(stats.types) > 1:
             raise mixed_names_error(label)
         names, ids = _name_text(communicator, columns, xp)
         return names, None, check_vertex_count(len(names)), ids

@@ -107,18 +107,17 @@ def _name_tuples(
 
 
 def _name_column(
-    columns: Iterable[Any], label: str, xp: ArrayModule, check: TableCheck
+    columns: Sequence[Any], label: str, xp: ArrayModule, check: TableCheck
 ) -> tuple[Column | None, Any, int, list[Array]]:
     """Return (sorted names or None, dtype, count, int32 ids of each column except a range)."""
     arrays = [values for values in columns if not isinstance(values, range)]
     ranges = [values for values in columns if isinstance(values, range)]
     filled = [values for values in arrays if len(values)]
+    check_name_kind(name_kinds(columns[2:]), name_kinds(columns[:2]), label)
     dtype = common_name_type(arrays, label)
     if ranges and not filled:
         dtype = np.dtype(np.int64)
     if dtype.kind not in "iu":
-        if ranges:
-            raise mixed_names_error(label)
         names = frames.distinct_text(filled, check) if filled else arrays[0]
         ids = [
             frames.encode_text(values, names) if len(values) else xp.empty(0, xp.int32)
@@ -167,6 +166,37 @@ def common_name_type(columns: Sequence[Column], label: str) -> Any:
     return dtype
 
 
+def name_kinds(columns: Iterable[Any]) -> set[str]:
+    """Return which of "integers" and "text" the names in columns, if any, and ranges are."""
+    return {
+        "integers" if isinstance(values, range) or device.is_array(values) else "text"
+        for values in columns
+        if isinstance(values, range) or len(values)
+    }
+
+
+def check_name_kind(vertex_kinds: set[str], edge_kinds: set[str], label: str) -> None:
+    """Raise GraphError if names in `vertices` are text and those in edges integers, or vice versa.
+
+    Parameters
+    ----------
+    vertex_kinds, edge_kinds : set of str
+        The kinds in `vertices` and in the edges, as from `name_kinds`.
+    label : str
+        The name column of results.
+    """
+    if len(edge_kinds) != 1 or not vertex_kinds - edge_kinds:
+        return
+    [edge_kind], [kind, *_] = edge_kinds, vertex_kinds - edge_kinds
+    hint = f"pass {edge_kind} as vertices, or convert those of the edges to {kind}"
+    raise GraphError(
+        f"{{parameter}}: {label} names are {kind}, and {edge_kind} in the edges; {hint}",
+        parameter="vertices",
+        column=label,
+        hint=hint,
+    )
+
+
 def mixed_names_error(
     label: str, text_column: str | None = None, number_column: str | None = None
 ) -> GraphError:
@@ -182,8 +212,11 @@ def mixed_names_error(
 
 def mixed_signs_error(label: str) -> GraphError:
     """Return the error for names of a column that no integer type holds."""
+    hint = "convert both columns to uint64, or to text if some names are negative"
     return GraphError(
-        f"{label} names are beyond 2^63 in one column and signed in another", column=label
+        f"{label} names are beyond 2^63 in one column and signed in another; {hint}",
+        column=label,
+        hint=hint,
     )
 
 

@@ -267,7 +267,7 @@ def test_no_edges_but_vertices(make_held_frame):
         (2, r"vertices are range\(2\), and an edge names 2"),
         (range(0), r"vertices are range\(0\), and an edge names 2"),
         (-1, r"vertices.*-1"),
-        (["a"], r"names are text in one column and numbers in another"),
+        (["a"], r"vertices: vertex names are text, and integers in the edges; pass integers as"),
         ([0.5], r"float64, such as 0.5 in row 0; use .astype\('str'\)$"),
         ([7.0], r"float64, such as 7.0 in row 0; use .astype\('int64'\) or .astype\('str'\)$"),
         ("abc", r"vertices is 'abc'; it can be a count, range\(n\), or names"),
@@ -277,6 +277,54 @@ def test_unsuitable_vertices(vertices, message):
     frame = FrameMaker("arrays")({"source": [0, 1], "destination": [1, 2]})
     with pytest.raises(rg.GraphError, match=message):
         build_storage(frame, vertices=vertices)
+
+
+@pytest.mark.parametrize("is_dask", [False, True])
+@pytest.mark.parametrize(
+    ("names", "vertices", "kinds"),
+    [
+        ([1, 2], ["a"], ["text", "integers"]),
+        ([1, 2], pandas.DataFrame({"vertex": ["3"]}), ["text", "integers"]),
+        (["1", "2"], [3], ["integers", "text"]),
+        (["1", "2"], 5, ["integers", "text"]),
+        (["1", "2"], range(2, 5), ["integers", "text"]),
+    ],
+)
+def test_vertices_of_another_kind_than_the_edges(is_dask, names, vertices, kinds):
+    frame = pandas.DataFrame({"source": names, "destination": names[::-1]})
+    if is_dask:
+        frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    with pytest.raises(rg.GraphError) as caught:
+        rg.Graph(frame, vertices=vertices)
+    kind, edge_kind = kinds
+    hint = f"pass {edge_kind} as vertices, or convert those of the edges to {kind}"
+    assert str(caught.value) == (
+        f"vertices: vertex names are {kind}, and {edge_kind} in the edges; {hint}"
+    )
+    assert (caught.value.parameter, caught.value.hint) == ("vertices", hint)
+
+
+def test_vertices_of_another_kind_in_one_of_several_columns():
+    frame = pandas.DataFrame({"net": ["a"], "source": [1], "destination": [2]})
+    vertices = pandas.DataFrame({"net": [1], "vertex": [1]})
+    with pytest.raises(rg.GraphError, match="vertices: net names are integers, and text") as caught:
+        rg.Graph(frame, ["net", "source"], ["net", "destination"], vertices=vertices)
+    assert caught.value.column == "net"
+
+
+@pytest.mark.parametrize("is_dask", [False, True])
+def test_the_remedies_for_names_beyond_2_to_63_beside_signed_ones(is_dask):
+    def build(frame):
+        if is_dask:
+            frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=1)
+        return rg.Graph(frame).num_vertices
+
+    big = np.array([2**63 + 1, 2], "uint64")
+    for signed, remedy in (([2, 3], "uint64"), ([-2, 3], "str")):
+        frame = pandas.DataFrame({"source": big, "destination": signed})
+        with pytest.raises(rg.GraphError, match="convert both columns to uint64, or to text"):
+            build(frame)
+        assert build(frame.astype(remedy)) == (3 if remedy == "uint64" else 4)
 
 
 def test_edges_outside_a_range_of_vertices_name_the_vertex():

@@ -15,7 +15,12 @@ import numpy as np
 
 from ... import frames
 from ...graph.vertex_names import VertexNames, as_integers, check_names, check_present, check_text
-from ...graph.vertex_naming import mixed_names_error, mixed_signs_error, name_vertices
+from ...graph.vertex_naming import (
+    check_name_kind,
+    mixed_signs_error,
+    name_kinds,
+    name_vertices,
+)
 from .dictionaries import HASH_BYTES, DictionaryEncoder, FileColumn, encode_pairs
 from .edge_reader import Batch, EdgeFile
 from .file_array import TempFiles
@@ -291,8 +296,7 @@ def _common_dtype(sources: Any, destinations: Any, label: str) -> np.dtype | Non
 
 def _unify_types(values: Any, dtype: np.dtype | None, label: str) -> tuple[Any, np.dtype | None]:
     """Return additional names and the dtype of all names as in `Graph`; None for text."""
-    if isinstance(values, np.ndarray) != (dtype is not None):
-        raise mixed_names_error(label)
+    check_name_kind(name_kinds([values]), {"text" if dtype is None else "integers"}, label)
     if dtype is None:
         return values, None
     if values.dtype.kind not in "iu":
