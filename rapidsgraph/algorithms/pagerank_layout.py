@@ -263,9 +263,10 @@ def build_layout(
     num_narrow_slices, num_entries, num_chunks = totals.tolist()
     offsets = offsets_from_sizes(sizes)
     row_offsets, slice_offsets = offsets[: num_whole_rows + 1], offsets[num_whole_rows:]
-    chunk_offsets, chunk_rows = xp.zeros(1, xp.int32), xp.empty(num_chunks, xp.int32)
+    chunk_offsets = chunk_rows = device.no_values(xp.int32, xp)
     if num_long_rows:
         chunk_offsets = device.accumulate(chunks, xp.int32)
+        chunk_rows = xp.empty(num_chunks, xp.int32)
         device.launch(
             "pagerank_layout", "list_chunks", size=num_long_rows,
             num_long_rows=num_long_rows, chunk_offsets=chunk_offsets, chunk_rows=chunk_rows,

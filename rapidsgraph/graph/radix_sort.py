@@ -35,20 +35,23 @@ def sort_by_bits(
     positions = new_positions = device.no_values(np.uint32, xp)
     if not num_keys:
         return keys, positions
-    if with_positions:
-        positions, new_positions = (xp.empty(num_keys, xp.uint32) for _ in range(2))
     num_passes = max(1, -(-num_bits // DIGIT_BITS))
+    if with_positions:
+        new_positions = xp.empty(num_keys, xp.uint32)
+    if with_positions and num_passes > 1:  # the first pass reads none
+        positions = xp.empty(num_keys, xp.uint32)
     digit_bits, num_tiles = -(-num_bits // num_passes), -(-num_keys // SORT_TILE)
     assert num_passes <= SORT_PASSES
     assert num_keys < 2**32 or not with_positions
-    histograms = xp.zeros(num_passes * SORT_DIGITS, xp.int64)
+    counters = xp.zeros(num_passes * (SORT_DIGITS + 1), xp.int64)
+    histograms, tickets = counters[:-num_passes], counters[-num_passes:].view(xp.uint64)
     device.launch(
         "radix_sort", "count_digits", size=num_keys, num_keys=num_keys, first_bit=first_bit,
         num_bits=num_bits, digit_bits=digit_bits, num_passes=num_passes, keys=keys,
         histograms=histograms,
     )  # fmt: skip
     state_type = xp.int32 if num_keys < MAX_SHORT_STATES else xp.int64
-    states, tickets = xp.zeros(num_tiles * SORT_DIGITS, state_type), xp.zeros(num_passes, xp.uint32)
+    states = xp.zeros(num_tiles * SORT_DIGITS, state_type)
     new_keys = xp.empty_like(keys)
     for number in range(num_passes):
         bit = number * digit_bits

@@ -13,8 +13,6 @@ from ..errors import GraphError, VertexNotFoundError, format_value
 from ..validation import check_vertex_count, reject
 from .vertex_names import Labeling
 
-MAX_EXACT_INTEGER = 2**53  # up to which double precision has all integers
-
 
 def resolve_vertices(
     labeling: Labeling, vertices: Any, parameter: str = "source", *, may_be_empty: bool = False
@@ -63,10 +61,12 @@ def find_vertices(
 
 def _find_on_gpu(vertex: int, names: Array) -> Array | None:
     """Return the id of a vertex as an array without a copy to the GPU, None if it is not found."""
-    if names.dtype == np.uint64 or abs(vertex) >= MAX_EXACT_INTEGER:
+    if names.dtype not in (np.int32, np.int64) or not -(2**63) <= vertex < 2**63:
         return None
-    xp = device.array_module(names)
-    ids = frames.find_numbers(device.full(1, vertex, np.int64, xp), names, xp)
+    ids = device.array_module(names).empty(1, np.int32)
+    device.launch(
+        "build", "find_name", size=1, value=vertex, num_names=names.size, names=names, ids=ids
+    )
     return ids if ids.item() >= 0 else None
 
 

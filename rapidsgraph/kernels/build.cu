@@ -152,6 +152,14 @@ extern "C" __global__ void find_names(long long num_values, const long long *val
   }
 }
 
+// ids[0] = the position of `value` in names, as in find_names.
+extern "C" __global__ void find_name(long long value, long long num_names, const name_t *names,
+                                     int *ids) {
+  if (blockIdx.x || threadIdx.x) return;
+  const long long first = position(names, 0, num_names, (name_t)value);
+  ids[0] = first < num_names && (long long)names[first] == value ? (int)first : -1;
+}
+
 // is_proper[i] = edge i is not a self-loop.
 extern "C" __global__ void mark_proper(long long num_edges, const int *sources,
                                        const int *destinations, bool *is_proper) {

@@ -70,6 +70,11 @@ def find_ids(num_names, names, num_vertices, ids):
     ids[is_known] = names[is_known]
 
 
+def find_name(value, num_names, names, ids):
+    first = np.searchsorted(names, value)
+    ids[0] = first if first < num_names and names[first] == value else -1
+
+
 def find_names(num_values, values, num_names, names, ids):
     positions = np.minimum(np.searchsorted(names, values), num_names - 1)
     ids[:] = np.where(names[positions] == values, positions, -1)

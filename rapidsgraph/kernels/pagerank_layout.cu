@@ -28,6 +28,7 @@
 #define weight_t double
 #endif
 
+#define UNIT_ARCS 256     // of whole rows that a warp copies; more take longer on small graphs
 #define COPY_BATCH 8      // entries that a thread copies at once
 #define MAX_THRESHOLDS 8  // of classify_rows
 
@@ -209,12 +210,12 @@ extern "C" __global__ void arrange(long long num_vertices, long long num_contrib
   const int lane = threadIdx.x % WARP, padding = (int)num_contributions;
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
   const long long whole_arcs = row_offsets[num_whole_rows];
-  const long long chunks = (whole_arcs + ARC_CHUNK - 1) / ARC_CHUNK;
+  const long long chunks = (whole_arcs + UNIT_ARCS - 1) / UNIT_ARCS;
   const long long units = chunks + (num_vertices - num_whole_rows + WARP - 1) / WARP;
   for (long long unit = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP; unit < units;
        unit += warps) {
     if (unit < chunks) {
-      const long long start = unit * ARC_CHUNK, stop = min(start + ARC_CHUNK, whole_arcs);
+      const long long start = unit * UNIT_ARCS, stop = min(start + UNIT_ARCS, whole_arcs);
       long long row = position(row_offsets, 0, num_whole_rows + 1, start + 1) - 1;
       for (long long to = start; to < stop; row++) {
         const long long end = min(row_offsets[row + 1], stop);

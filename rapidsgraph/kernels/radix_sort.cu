@@ -74,13 +74,14 @@ extern "C" __global__ void __launch_bounds__(SORT_DIGITS, 4)
     sort_by_digit(long long num_keys, long long shift, long long digit_bits,
                   long long with_positions, long long is_first, const long long *histogram,
                   const long long *keys, const unsigned int *positions, long long *new_keys,
-                  unsigned int *new_positions, state_t *states, unsigned int *ticket) {
+                  unsigned int *new_positions, state_t *states, unsigned long long *ticket) {
   __shared__ long long tile_keys[SORT_TILE];
   __shared__ int cursors[SORT_WARPS][SORT_DIGITS];  // positions in the tile
   __shared__ state_t scatter_offsets[SORT_DIGITS];  // from a position in the tile to the result
   __shared__ unsigned shared_tile;
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, digit = threadIdx.x;
-  if (threadIdx.x == 0) shared_tile = atomicAdd(ticket, 1u);  // tiles begin in their order
+  if (threadIdx.x == 0)
+    shared_tile = (unsigned)atomicAdd(ticket, 1ull);  // tiles begin in their order
   for (int w = 0; w < SORT_WARPS; w++) cursors[w][digit] = 0;
   __syncthreads();
   const long long tile = shared_tile, tile_start = tile * SORT_TILE;

@@ -592,3 +592,16 @@ def test_classes_of_values(xp, dtype):
     _, classes = np.unique(-device.to_host(keys), return_inverse=True)
     assert classes.tolist() == expected.tolist()
     assert (device.to_host(keys) >= 0).all() and (device.to_host(keys) < 256).all()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_one_name_is_found(xp, dtype):
+    names = [-7, 0, 3, 2**31 - 1]
+    limits = [-(2**63), 2**63 - 1, 2**32 + 3]
+    for value in (*names, *limits, -8, 1, 4):
+        ids = xp.empty(1, np.int32)
+        device.launch(
+            "build", "find_name", size=1, value=value, num_names=4, names=xp.asarray(names, dtype),
+            ids=ids,
+        )  # fmt: skip
+        assert int(ids[0]) == (names.index(value) if value in names else -1)
