@@ -267,16 +267,28 @@ def resident_blocks(function: Any, threads: int, shared_bytes: int) -> int:
 
 def max_cooperative_blocks() -> int:
     """Return an upper bound on the blocks of a cooperative launch on the current GPU."""
+    return 32 * num_multiprocessors()
+
+
+def num_multiprocessors() -> int:
+    """Return the number of multiprocessors of the current GPU."""
     import cupy
 
-    return 32 * cupy.cuda.Device().attributes["MultiProcessorCount"]
+    return _num_multiprocessors(cupy.cuda.runtime.getDevice())
 
 
 def max_shared_bytes() -> int:
     """Return the dynamic shared memory that a block may have on the current GPU, in bytes."""
     import cupy
 
-    attributes = cupy.cuda.Device().attributes
+    return _max_shared_bytes(cupy.cuda.runtime.getDevice())
+
+
+@functools.cache
+def _max_shared_bytes(device_id: int) -> int:
+    import cupy
+
+    attributes = cupy.cuda.Device(device_id).attributes
     return attributes["MaxSharedMemoryPerBlockOptin"] - STATIC_SHARED_BYTES
 
 

@@ -17,8 +17,7 @@ from .launcher import C_TYPE_OF, compile_in_thread
 # `compile_ahead` is given. Types of names in results are those of most graphs.
 STAGES = {
     "name vertices": """
-        build.mark_names name_t={names}
-        build.number_names cooperative
+        build.rank_names name_t={names} cooperative
         build.list_names name_t={names}
         build.find_ranks name_t={names}
         arrays.fill_range value_t={names}
@@ -85,6 +84,7 @@ STAGES = {
         sssp.shortest_paths weight_t={weights} cooperative
         build.count_nonempty
         sssp.mark_remaining
+        arrays.count_nonzero value_t=bool
         sssp.push_predecessors weight_t={weights}
         arrays.fill_nulls value_t=int32 new_t=int64
         arrays.fill value_t=int32
@@ -193,6 +193,7 @@ STAGES = {
         similarity.measure_degrees
         triangles.invert_degrees degree_t=int32
         triangles.measure_upper
+        arrays.count_nonzero value_t=bool
         arrays.invert_order order_t=int32
         arrays.fill_range value_t=int32
         arrays.mark_range value_t=int32

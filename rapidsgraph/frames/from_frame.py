@@ -151,6 +151,10 @@ def get_column(
     GraphError
         If the column or one of its values is missing, or its values are of another type.
     """
+    if isinstance(name, str) and library_name(frame) == "cudf":
+        values = _numbers_of_cudf(frame, name)  # before the names are listed, which takes longer
+        if values is not None:
+            return values
     names = column_names(frame)
     try:
         is_missing = name not in set(names)
@@ -165,8 +169,7 @@ def get_column(
                 parameter=parameter,
                 column=name,
             )
-        values = _numbers_of_cudf(frame, name) if library_name(frame) == "cudf" else None
-        return _convert_column(frame[name], name, parameter) if values is None else values
+        return _convert_column(frame[name], name, parameter)
     except UnicodeEncodeError as error:  # pandas converts text to Arrow
         raise invalid_text_error(name, error.object) from error
     except GraphError as error:

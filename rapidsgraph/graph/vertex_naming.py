@@ -17,9 +17,14 @@ from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError
 from ..frames import Column
-from ..kernels.constants import COOPERATIVE_THREADS, RANK_FLAGS, WARP
+from ..kernels.constants import COOPERATIVE_THREADS, RANK_FLAGS
 from ..validation import MAX_UNUSED_NAMES, check_vertex_count
 from .vertex_names import VertexNames, check_names
+
+# Names on a GPU, and windows of their range, up to which flags in shared memory are faster.
+MAX_NAMES_IN_SHARED, MAX_WINDOWS = 2**26, 2
+NAMES_PER_THREAD = 8  # at most, unless all blocks are used
+BITMAP_BYTES_PER_NAME = 8  # at most of all blocks; a later sort takes more
 
 # Called with (count, nbytes) before a table of names is built on a CPU; may raise.
 TableCheck = Callable[[int, int], None] | None
@@ -290,15 +295,18 @@ def _name_on_gpu(
     if not filled:
         return None, 0, _as_ids(arrays, xp)
     # Names mostly begin near 0. Flags from there on save a pass over them that finds the range.
-    max_span = _max_span(filled)
-    ranks, low, high, count = _rank_names(filled, 0, max_span, xp)
-    if low < 0 or high >= max_span:
-        first, span = low, high - low + 1
-        if span > max_span or high >= 2**63:
+    max_span, rank = _max_span(filled), _rank_by_flags
+    first, num_flags = 0, max_span
+    if len(filled) <= 2 and sum(values.size for values in filled) <= MAX_NAMES_IN_SHARED:
+        rank, num_flags = _rank_in_shared_memory, min(max_span, MAX_WINDOWS * _window_flags())
+    ranks, low, high, count = rank(filled, first, num_flags, xp)
+    if low < 0 or high >= num_flags:
+        first = 0 if low >= 0 and high < max_span else low
+        if high - first >= max_span or high >= 2**63:
             return None
-        ranks, _, _, count = _rank_names(filled, first, span, xp)
-    else:
-        first = 0
+        if high - first >= num_flags:
+            rank = _rank_by_flags
+        ranks, _, _, count = rank(filled, first, high - first + 1, xp)
     check_vertex_count(count)
     if first == 0 and count == high + 1:
         return None, count, _as_ids(arrays, xp)
@@ -317,7 +325,7 @@ def _name_on_gpu(
     return names, count, ids
 
 
-def _rank_names(
+def _rank_by_flags(
     arrays: list[Array], first: int, num_flags: int, xp: ArrayModule
 ) -> tuple[Array, int, int, int]:
     """Rank the names among `num_flags` integers from `first` on.
@@ -336,7 +344,7 @@ def _rank_names(
             min_name=first, num_flags=num_flags, is_present=is_present, limits=limits,
         )  # fmt: skip
     device.launch(
-        "build", "number_names", size=num_words * WARP, threads=COOPERATIVE_THREADS,
+        "build", "number_names", size=num_words, threads=COOPERATIVE_THREADS,
         cooperative=True, is_signed=is_signed, min_name=first, num_flags=num_flags,
         is_present=is_present, limits=limits,
         sums=xp.empty(device.max_cooperative_blocks(), xp.int64),
@@ -344,6 +352,39 @@ def _rank_names(
     )  # fmt: skip
     complement, most, _, count = totals.tolist()
     return ranks, *device.decode_limits(complement, most, is_signed), count
+
+
+def _rank_in_shared_memory(
+    arrays: list[Array], first: int, num_flags: int, xp: ArrayModule
+) -> tuple[Array, int, int, int]:
+    """Return what `_rank_by_flags` does, for one or two arrays and `MAX_WINDOWS` windows."""
+    names, others = arrays[0], arrays[1] if len(arrays) > 1 else arrays[0][:0]
+    num_words = -(-num_flags // RANK_FLAGS)
+    window_words = min(num_words, _window_flags() // RANK_FLAGS)
+    num_names = names.size + others.size
+    num_blocks = min(
+        -(-num_names // (COOPERATIVE_THREADS * NAMES_PER_THREAD)),
+        max(1, num_names * BITMAP_BYTES_PER_NAME // (4 * num_words)),
+        device.num_multiprocessors(),
+    )
+    ranks, totals = xp.empty(num_words, xp.uint64), xp.zeros(4, xp.int64)
+    is_signed, parts = arrays[0].dtype.kind == "i", totals.view(xp.uint64)
+    device.launch(
+        "build", "rank_names", size=num_names,
+        geometry=(num_blocks, COOPERATIVE_THREADS), cooperative=True,
+        shared_bytes=4 * window_words, num_names=names.size, names=names, num_others=others.size,
+        others=others, is_signed=is_signed, min_name=first, num_flags=num_flags,
+        window_words=window_words, max_words=num_words,
+        bitmaps=xp.empty(num_blocks * num_words, xp.uint32), sums=xp.empty(num_blocks, xp.int64),
+        arrived_blocks=parts[2:3], ranks=ranks, limits=parts[:2], num_distinct=totals[3:],
+    )  # fmt: skip
+    complement, most, _, count = totals.tolist()
+    return ranks, *device.decode_limits(complement, most, is_signed), count
+
+
+def _window_flags() -> int:
+    """Return how many integers have flags in the shared memory of a block."""
+    return device.max_shared_bytes() // 4 * RANK_FLAGS
 
 
 def _max_span(arrays: list[Array]) -> int:

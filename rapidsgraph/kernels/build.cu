@@ -58,29 +58,18 @@ __device__ __forceinline__ int rank_of(u64 word, int flag) {
   return (int)(word >> 32) + __popc((unsigned)word & ((1u << flag) - 1));
 }
 
-// Number the names that mark_names has marked, ascending, unless some of all names have no flag:
-// ranks become the words up to that of the largest name; but those of names min_name = 0 to n - 1
-// are not written. num_names[0] = n. Flags end with a whole word. sums are work space, one for each
+// Words of ranks whose lower halves are complete get their upper halves, unless the flags that are
+// set are min_name = 0 to high. Every thread of a cooperative launch calls it: its block has the
+// words from start to stop, of all words in order, and has counted flags; *num_names becomes the
+// number of all. `barrier` is the number of barriers so far. sums are work space, one for each
 // block.
-extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
-    number_names(long long is_signed, long long min_name, long long num_flags,
-                 const bool *is_present, const unsigned long long *limits, long long *sums,
-                 unsigned long long *arrived_blocks, unsigned long long *ranks,
-                 long long *num_names) {
-  const u64 flip = is_signed ? 1ull << 63 : 0;
-  const u64 low = (~limits[0] ^ flip) - (u64)min_name, high = (limits[1] ^ flip) - (u64)min_name;
-  if (low >= (u64)num_flags || high >= (u64)num_flags) return;
-  const long long num_words = (long long)high / RANK_FLAGS + 1;
-  const long long range = (num_words + gridDim.x - 1) / gridDim.x;
-  const long long start = min(blockIdx.x * range, num_words), stop = min(start + range, num_words);
-  const u64 *flags = (const u64 *)is_present;  // eight in each
-  const int parts = RANK_FLAGS / 8;
-  long long count = 0;
-  for (long long i = start * parts + threadIdx.x; i < stop * parts; i += blockDim.x)
-    count += __popcll(flags[i]);
+__device__ __forceinline__ void complete_ranks(long long start, long long stop, long long count,
+                                               long long min_name, long long high, u64 *ranks,
+                                               long long *sums, u64 *arrived_blocks, u64 barrier,
+                                               long long *num_names) {
   count = (long long)block_sum((double)count);
   if (threadIdx.x == 0) sums[blockIdx.x] = count;
-  grid_barrier(arrived_blocks, 1);
+  grid_barrier(arrived_blocks, barrier + 1);
   long long before = 0, total = 0;
   for (int block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
     total += sums[block];
@@ -89,17 +78,108 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   before = (long long)block_sum((double)before);
   total = (long long)block_sum((double)total);
   if (blockIdx.x == 0 && threadIdx.x == 0) num_names[0] = total;
-  if (min_name == 0 && total == (long long)high + 1) return;
+  if (min_name == 0 && total == high + 1) return;
   for (long long base = start; base < stop; base += blockDim.x) {
     const long long word = base + threadIdx.x;
-    unsigned bits = 0;
-    for (int part = 0; part < parts && word < stop; part++)  // the lowest bit of each byte
-      bits |= (unsigned)(flags[word * parts + part] * 0x0102040810204080ull >> 56) << 8 * part;
+    const u64 flags = word < stop ? ranks[word] : 0;
     long long sum;
-    const long long rank = before + scan_block(__popc(bits), &sum);
-    if (word < stop) ranks[word] = (u64)rank << 32 | bits;
+    const long long rank = before + scan_block(__popcll(flags), &sum);
+    if (word < stop) ranks[word] = (u64)rank << 32 | flags;
     before += sum;
   }
+}
+
+// The limits of mark_names from min_name on, as unsigned integers: smaller names are large.
+__device__ __forceinline__ u64 least_of(const u64 *limits, bool is_signed, long long min_name) {
+  return (~__ldcg(limits) ^ (is_signed ? 1ull << 63 : 0)) - (u64)min_name;
+}
+__device__ __forceinline__ u64 largest_of(const u64 *limits, bool is_signed, long long min_name) {
+  return (__ldcg(limits + 1) ^ (is_signed ? 1ull << 63 : 0)) - (u64)min_name;
+}
+
+// Number the names that mark_names has marked, ascending, unless some of all names have no flag:
+// ranks become the words up to that of the largest name, but those of names min_name = 0 to n - 1
+// are undefined. num_names[0] = n. Flags end with a whole word. sums are work space, one for each
+// block.
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
+    number_names(long long is_signed, long long min_name, long long num_flags,
+                 const bool *is_present, const unsigned long long *limits, long long *sums,
+                 unsigned long long *arrived_blocks, unsigned long long *ranks,
+                 long long *num_names) {
+  const u64 low = least_of(limits, is_signed, min_name),
+            high = largest_of(limits, is_signed, min_name);
+  if (low >= (u64)num_flags || high >= (u64)num_flags) return;
+  const long long num_words = (long long)high / RANK_FLAGS + 1;
+  const long long range = (num_words + gridDim.x - 1) / gridDim.x;
+  const long long start = min(blockIdx.x * range, num_words), stop = min(start + range, num_words);
+  const u64 *flags = (const u64 *)is_present;  // eight in each
+  const int parts = RANK_FLAGS / 8;
+  long long count = 0;
+  for (long long word = start + threadIdx.x; word < stop; word += blockDim.x) {
+    unsigned bits = 0;
+    for (int part = 0; part < parts; part++)  // the lowest bit of each byte
+      bits |= (unsigned)(flags[word * parts + part] * 0x0102040810204080ull >> 56) << 8 * part;
+    ranks[word] = bits;
+    count += __popc(bits);
+  }
+  complete_ranks(start, stop, count, min_name, (long long)high, ranks, sums, arrived_blocks, 0,
+                 num_names);
+}
+
+// Find the limits of the names of two arrays and number them, like mark_names and number_names.
+// Each block marks its share of the names in shared memory, because random writes to global memory
+// take longer than all else; that of flags which it has at once is a window of window_words words.
+// bitmaps are work space: max_words words for each block.
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
+    rank_names(long long num_names, const name_t *names, long long num_others, const name_t *others,
+               long long is_signed, long long min_name, long long num_flags, long long window_words,
+               long long max_words, unsigned int *bitmaps, long long *sums,
+               unsigned long long *arrived_blocks, unsigned long long *ranks,
+               unsigned long long *limits, long long *num_distinct) {
+  extern __shared__ unsigned int window[];
+  unsigned int *bitmap = bitmaps + blockIdx.x * max_words;
+  Limits own;
+  long long num_words = 1, high = 0;
+  u64 barrier = 0;
+  for (long long first = 0; first < num_words; first += window_words) {
+    for (int i = threadIdx.x; i < window_words; i += blockDim.x) window[i] = 0;
+    __syncthreads();
+    auto mark = [&](long long name) {
+      const u64 flag = (u64)name - (u64)min_name - (u64)first * RANK_FLAGS;
+      if (first == 0) own.take(name, is_signed);
+      if (flag >= (u64)window_words * RANK_FLAGS) return;
+      unsigned int *word = window + flag / RANK_FLAGS;
+      const unsigned bit = 1u << flag % RANK_FLAGS;
+      if (!(*word & bit)) atomicOr(word, bit);
+    };
+    STRIDE(i, num_names) mark((long long)names[i]);
+    STRIDE(i, num_others) mark((long long)others[i]);
+    if (first == 0) {
+      own.merge(limits);
+      grid_barrier(arrived_blocks, ++barrier);
+      high = (long long)largest_of(limits, is_signed, min_name);
+      if (least_of(limits, is_signed, min_name) >= (u64)num_flags || (u64)high >= (u64)num_flags)
+        return;
+      num_words = high / RANK_FLAGS + 1;
+    }
+    __syncthreads();
+    for (long long i = threadIdx.x; i < min(window_words, num_words - first); i += blockDim.x)
+      bitmap[first + i] = window[i];
+    __syncthreads();
+  }
+  grid_barrier(arrived_blocks, ++barrier);
+  const long long range = (num_words + gridDim.x - 1) / gridDim.x;
+  const long long start = min(blockIdx.x * range, num_words), stop = min(start + range, num_words);
+  long long count = 0;
+  for (long long word = start + threadIdx.x; word < stop; word += blockDim.x) {
+    unsigned bits = 0;
+#pragma unroll 8
+    for (int block = 0; block < gridDim.x; block++) bits |= bitmaps[block * max_words + word];
+    ranks[word] = bits;
+    count += __popc(bits);
+  }
+  complete_ranks(start, stop, count, min_name, high, ranks, sums, arrived_blocks, barrier,
+                 num_distinct);
 }
 
 // ids[i] = the rank of name i.

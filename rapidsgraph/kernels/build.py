@@ -45,6 +45,33 @@ def number_names(
         ranks[: bits.size] = (np.cumsum(counts) - counts) << np.uint64(32) | bits
 
 
+def rank_names(
+    num_names,
+    names,
+    num_others,
+    others,
+    is_signed,
+    min_name,
+    num_flags,
+    window_words,
+    max_words,
+    bitmaps,
+    sums,
+    arrived_blocks,
+    ranks,
+    limits,
+    num_distinct,
+):
+    is_present = np.zeros(ranks.size * RANK_FLAGS, bool)
+    mark_names(
+        num_names, names, num_others, others, is_signed, min_name, num_flags, is_present, limits
+    )
+    number_names(
+        is_signed, min_name, num_flags, is_present, limits, sums, arrived_blocks, ranks,
+        num_distinct,
+    )  # fmt: skip
+
+
 def find_ranks(num_names, names, min_name, ranks, ids):
     flags = names.astype(np.int64) - min_name
     words, lower = ranks[flags // RANK_FLAGS], (1 << flags % RANK_FLAGS) - 1

@@ -132,15 +132,26 @@ def test_ranks_of_names(xp, low, span, size, dtype):
         others=on_device[:0], is_present=is_present, limits=limits, **options,
     )  # fmt: skip
     device.launch(
-        "build", "number_names", size=num_words * 32, threads=1024, cooperative=True,
+        "build", "number_names", size=num_words, threads=1024, cooperative=True,
         is_present=is_present, limits=limits, arrived_blocks=totals[2:3].view(np.uint64),
         sums=xp.empty(1 if xp is np else device.max_cooperative_blocks(), np.int64), ranks=ranks,
         num_names=totals[3:], **options,
     )  # fmt: skip
     distinct, expected = np.unique(names, return_inverse=True)
     assert int(totals[3]) == distinct.size
+    for window_words, num_blocks in ((num_words, 1), (num_words, 5), (-(-num_words // 3), 7)):
+        others, counts = xp.zeros(num_words, np.uint64), xp.zeros(4, np.int64)
+        device.launch(
+            "build", "rank_names", size=size, geometry=(num_blocks, 1024), cooperative=True,
+            shared_bytes=4 * window_words, num_names=size // 3, names=on_device[: size // 3],
+            num_others=size - size // 3, others=on_device[size // 3 :], window_words=window_words,
+            max_words=num_words, bitmaps=xp.empty(num_blocks * num_words, np.uint32),
+            sums=xp.empty(num_blocks, np.int64), arrived_blocks=counts[2:3].view(np.uint64),
+            ranks=others, limits=counts[:2].view(np.uint64), num_distinct=counts[3:], **options,
+        )  # fmt: skip
+        assert counts[[0, 1, 3]].tolist() == totals[[0, 1, 3]].tolist()
+        assert others.tolist() == ranks.tolist()
     if low == 0 and distinct.size == int(distinct[-1]) + 1:
-        assert not ranks.any()
         return
     ids, listed = xp.empty(size, np.int32), xp.empty(distinct.size, dtype)
     device.launch(
@@ -158,20 +169,32 @@ def test_ranks_of_names(xp, low, span, size, dtype):
 
 @pytest.mark.parametrize("beyond", [-1, 100])
 def test_no_ranks_if_a_name_has_no_flag(xp, beyond):
-    names = xp.asarray([5, beyond, 7])
+    names, empty = xp.asarray([5, beyond, 7]), xp.empty(0, np.int64)
     is_present, totals = xp.zeros(128, bool), xp.zeros(4, np.int64)
     ranks, limits = xp.zeros(4, np.uint64), totals[:2].view(np.uint64)
     options = {"is_signed": True, "min_name": 0, "num_flags": 100, "limits": limits}
+    synchronized = {
+        "sums": xp.empty(1 if xp is np else device.max_cooperative_blocks(), np.int64),
+        "arrived_blocks": totals[2:3].view(np.uint64),
+        "ranks": ranks,
+    }
     device.launch(
-        "build", "mark_names", size=3, num_names=3, names=names, num_others=0, others=names[:0],
+        "build", "mark_names", size=3, num_names=3, names=names, num_others=0, others=empty,
         is_present=is_present, **options,
     )  # fmt: skip
     device.launch(
         "build", "number_names", size=128, threads=1024, cooperative=True, is_present=is_present,
-        arrived_blocks=totals[2:3].view(np.uint64), ranks=ranks, num_names=totals[3:],
-        sums=xp.empty(1 if xp is np else device.max_cooperative_blocks(), np.int64), **options,
+        num_names=totals[3:], **options, **synchronized,
     )  # fmt: skip
     assert not ranks.any() and int(totals[3]) == 0
+    totals[:] = 0
+    device.launch(
+        "build", "rank_names", size=3, geometry=(2, 1024), cooperative=True, shared_bytes=16,
+        num_names=3, names=names, num_others=0, others=empty, window_words=4, max_words=4,
+        bitmaps=xp.empty(8, np.uint32), num_distinct=totals[3:], **options, **synchronized,
+    )  # fmt: skip
+    assert not ranks.any() and int(totals[3]) == 0
+    assert device.decode_limits(*totals[:2].tolist(), True) == (min(5, beyond), max(7, beyond))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float64"])
