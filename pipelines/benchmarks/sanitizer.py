@@ -35,6 +35,8 @@ def measure(tool: str, tests: Path) -> Iterator[Record]:
     """Run the modules with marked tests under a tool, several at once, and yield their record."""
     marked = [path for path in sorted(tests.rglob("test_*.py")) or [tests]
               if "mark.sanitizer" in path.read_text()]  # fmt: skip
+    if not marked:
+        raise ValueError(f"no test of {tests} has the mark `sanitizer`")
     num_gpus = device.import_cupy().cuda.runtime.getDeviceCount()
     names = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(num_gpus)))
     gpus = itertools.cycle(names.split(","))

@@ -19,6 +19,8 @@
 #define weight_t double
 #endif
 
+#define NAME_BATCH 8  // names that a thread loads at once
+
 #ifndef order_t
 #define order_t int
 #endif
@@ -138,6 +140,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
                unsigned long long *limits, long long *num_distinct) {
   extern __shared__ unsigned int window[];
   unsigned int *bitmap = bitmaps + blockIdx.x * max_words;
+  const long long stride = gridDim.x * (long long)blockDim.x;
   Limits own;
   long long num_words = 1, high = 0;
   u64 barrier = 0;
@@ -152,8 +155,19 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       const unsigned bit = 1u << flag % RANK_FLAGS;
       if (!(*word & bit)) atomicOr(word, bit);
     };
-    STRIDE(i, num_names) mark((long long)names[i]);
-    STRIDE(i, num_others) mark((long long)others[i]);
+    for (int side = 0; side < 2; side++) {
+      const name_t *list = side ? others : names;
+      const long long size = side ? num_others : num_names;
+      long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+      for (; i + (NAME_BATCH - 1) * stride < size; i += NAME_BATCH * stride) {
+        name_t batch[NAME_BATCH];
+#pragma unroll
+        for (int k = 0; k < NAME_BATCH; k++) batch[k] = list[i + k * stride];
+#pragma unroll
+        for (int k = 0; k < NAME_BATCH; k++) mark((long long)batch[k]);
+      }
+      for (; i < size; i += stride) mark((long long)list[i]);
+    }
     if (first == 0) {
       own.merge(limits);
       grid_barrier(arrived_blocks, ++barrier);
