@@ -210,7 +210,7 @@ def read_partition_columns(
 
 @contextlib.contextmanager
 def find_missing_columns(edges: Frame, *options: Any) -> Iterator[None]:
-    """Raise MissingColumnError if a KeyError is raised because a partition lacks a column.
+    """Replace a KeyError of Dask by a MissingColumnError that names the partition.
 
     Dask raises the KeyError where it selects columns. A selection that tolerated missing columns
     would not be pushed down into the readers of files.
@@ -225,14 +225,30 @@ def find_missing_columns(edges: Frame, *options: Any) -> Iterator[None]:
     try:
         yield
     except KeyError:
-        from dask import compute, delayed
+        from dask import delayed
 
         find = delayed(_find_missing_column, pure=False)
-        partitions = enumerate(edges.to_delayed())
-        errors = compute(*(find(number, frame, *options) for number, frame in partitions))
-        for error in filter(None, errors):
-            raise error from None
+        for number, frame in enumerate(edges.to_delayed()):
+            try:
+                error = find(number, frame, *options).compute()
+            except KeyError as reader_error:  # a reader selects the columns of the metadata
+                error = _missing_in_file_error(number, edges, str(reader_error), *options[:3])
+            if error is not None:
+                raise error from None
         raise
+
+
+def _missing_in_file_error(
+    number: int, edges: Frame, message: str, *columns: Any
+) -> MissingColumnError | None:
+    """Return the error of a partition whose reader finds one of the columns missing, or None."""
+    for parameter, names in zip(("source", "destination", "weight"), columns, strict=True):
+        for name in as_list(names):
+            if name is not None and repr(name) in message:
+                others = [column for column in edges.columns if repr(column) not in message]
+                error = frames.missing_column_error(name, others, parameter)
+                return error.with_fields(partition=number)
+    return None
 
 
 def _find_missing_column(number: int, frame: Frame, *options: Any) -> MissingColumnError | None:

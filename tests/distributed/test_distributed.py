@@ -350,6 +350,18 @@ def test_a_partition_lacks_a_column(request, on_cluster, missing):
             assert caught.value.columns == ["source", "destination"]
 
 
+@pytest.mark.parametrize("missing", ["destination", "weight"])
+def test_a_file_of_a_dask_frame_lacks_a_column(tmp_path, missing):
+    frame = frame_of(random_edges(15))
+    for name, rows in (("a", frame), ("b", frame.drop(columns=missing))):
+        rows.to_parquet(tmp_path / f"{name}.parquet")
+    spread = dask.dataframe.read_parquet([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    for method in ("auto", "frames"):
+        with pytest.raises(rg.MissingColumnError, match=f"no column '{missing}'") as caught:
+            rg.sssp(spread, int(frame["source"][0]), method=method)
+        assert (caught.value.column, caught.value.partition) == (missing, 1)
+
+
 def test_a_key_error_of_the_edges_is_raised_as_it_is(client):
     frame = frame_of(random_edges(16))
 
