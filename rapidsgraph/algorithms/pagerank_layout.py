@@ -30,12 +30,13 @@ from ..graph.local_graph import LocalGraph
 from ..graph.radix_sort import sort_by_bits
 from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_CHUNK, WARP
 
+# These lengths and `NARROW_LENGTH` must be the largest of classes of `classify_rows`.
 # A longer row is summed by a warp of its own: the first of these thresholds that gives at most
 # MAX_WHOLE_ROWS such rows on a GPU, a few per warp, else the last.
 WHOLE_ROW_LENGTHS = (16, 64, 256)
 MAX_WHOLE_ROWS = 16_384
 NARROW_LENGTH = 4  # longest narrow row
-ROWS_PER_THREAD = 8  # of kernels whose blocks add to the same counters
+ROWS_PER_THREAD = 8  # of kernels that end with atomic additions to shared counters
 WINDOW_ROWS = 1024  # narrow rows that are sorted by length among themselves
 LABEL_ROUNDS = 3  # of label propagation
 # On a GPU, grouping narrow rows costs as much time as it saves in 20 to 90 iterations if caches do
@@ -145,13 +146,14 @@ def arrange(
 class RowOrder(NamedTuple):
     """Vertices by descending class of in-degree, and how many have which in-degree.
 
-    A class is one in-degree up to 64, two up to 256, and a range of a factor of two above.
+    A class has one in-degree up to 64, two consecutive ones up to 256, and those between powers of
+    two above.
 
     Attributes
     ----------
     order : int32, shape (rows,)
-        Among in-degrees of one class up to 64, vertices with out-edges come first: what is gathered
-        is contiguous, and isolated vertices are last.
+        Up to in-degree 64, vertices with out-edges come first within each in-degree: what is
+        gathered is contiguous, and isolated vertices are last.
     num_isolated, num_dangling : int
         Rows without any edge, and without out-edges.
     num_wide, num_narrow_arcs : int
@@ -200,7 +202,10 @@ def order_by_degree(degrees: Array) -> Array:
 
 
 def order_by_magnitude(degrees: Array) -> Array:
-    """Return the vertices by descending leading four bits of their degree, stably, as int32."""
+    """Return the vertices by descending degree, rounded down to four leading bits, as int32.
+
+    Equal ones are in the order of ids.
+    """
     keys = device.array_module(degrees).empty(degrees.size, "int64")
     device.launch(
         "pagerank_layout", "classify_values", size=degrees.size,

@@ -272,16 +272,12 @@ def max_cooperative_blocks() -> int:
 
 def num_multiprocessors() -> int:
     """Return the number of multiprocessors of the current GPU."""
-    import cupy
-
-    return _num_multiprocessors(cupy.cuda.runtime.getDevice())
+    return _num_multiprocessors(current_gpu())
 
 
 def max_shared_bytes() -> int:
     """Return the dynamic shared memory that a block may have on the current GPU, in bytes."""
-    import cupy
-
-    return _max_shared_bytes(cupy.cuda.runtime.getDevice())
+    return _max_shared_bytes(current_gpu())
 
 
 @functools.cache
@@ -330,6 +326,7 @@ def _find_entry(stem: str, entry: str) -> _Entry:
     types: dict[str, type] = {"long long": int, "double": float}
     kinds = [types.get(c_type) for c_type, _ in signatures(stem)[entry]]
     names = tuple(name for _, name in signatures(stem)[entry])
+    assert len(names) > 1  # for one, itemgetter does not return a tuple
     return _Entry(
         names,
         itemgetter(*names),

@@ -227,40 +227,22 @@ def accumulate(values: Array, dtype: Any = np.int64) -> Array:
     return totals
 
 
-def flatnonzero(
-    flags: Array, dtype: Any = None, first_position: int = 0, count: int | None = None
-) -> Array:
-    """Return the positions of C-contiguous flags that are set, ascending.
-
-    Parameters
-    ----------
-    flags : array of bool
-    dtype : int32 or int64, optional
-        By default int32 if the positions fit; required with `first_position`.
-    first_position : int, default 0
-        The position of the first flag.
-    count : int, optional
-        Number of set flags if known, which avoids a synchronization with the GPU.
-    """
+def flatnonzero(flags: Array) -> Array:
+    """Return the positions of C-contiguous flags that are set, ascending: int32 if these fit."""
     xp, size = array_module(flags), flags.size
-    dtype = dtype or (np.int32 if size < 2**31 else np.int64)
+    dtype = np.int32 if size < 2**31 else np.int64
     if xp is np:
-        positions = np.flatnonzero(flags)
-        positions += first_position
-        return positions.astype(dtype, copy=False)
+        return np.flatnonzero(flags).astype(dtype, copy=False)
     num_ranges, sums = _sum_ranges(flags)
     # The positions of a single range are listed before they have been counted.
-    max_positions = count
-    if max_positions is None:
-        max_positions = size if num_ranges == 1 else int(sums.get().sum())
+    max_positions = size if num_ranges == 1 else int(sums.get().sum())
     positions = xp.empty(max_positions + 1, dtype)
     launch(
         "arrays", "list_nonzero", size=size, geometry=(num_ranges, RANGE_THREADS),
-        num_values=size, num_ranges=num_ranges, first_position=first_position, values=flags,
+        num_values=size, num_ranges=num_ranges, values=flags,
         sums=sums, positions=positions, num_positions=positions[max_positions:],
     )  # fmt: skip
-    is_counted = count is not None or num_ranges > 1
-    return positions[: max_positions if is_counted else int(positions[max_positions])]
+    return positions[: max_positions if num_ranges > 1 else int(positions[max_positions])]
 
 
 def compress(flags: Array, *arrays: Array) -> list[Array]:

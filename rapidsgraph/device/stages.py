@@ -17,9 +17,9 @@ from .launcher import C_TYPE_OF, compile_in_thread
 # `compile_ahead` is given. Types of names in results are those of most graphs.
 STAGES = {
     "name vertices": """
-        build.rank_names name_t={names} cooperative
+        build.number_in_shared_memory name_t={names} cooperative
         build.list_names name_t={names}
-        build.find_ranks name_t={names}
+        build.look_up_ids name_t={names}
         arrays.fill_range value_t={names}
     """,
     "convert names": "arrays.convert value_t={names} new_t=int32",
@@ -78,7 +78,6 @@ STAGES = {
         arrays.fill_nulls value_t=int32 new_t=int64
         arrays.fill_nulls value_t=int32 new_t=int32
         arrays.fill value_t=int32
-        arrays.convert value_t=int32 new_t=int64
     """,
     "sssp": """
         sssp.shortest_paths weight_t={weights} cooperative
@@ -91,7 +90,6 @@ STAGES = {
         arrays.fill value_t=float64
         arrays.put value_t=float64
         arrays.put value_t=bool
-        arrays.convert value_t=int32 new_t=int64
     """,
     "connected components": """
         build.expand_rows

@@ -151,7 +151,7 @@ def _name_column(
     is_empty_text = not stats.types and vertices is None and stats.declared_types == {""}
     if "" in stats.types or is_empty_text:
         if vertices is not None:
-            check_name_kind({"integers"}, {"text"}, label)
+            check_name_kind({"numbers"}, {"text"}, label)
         if len(stats.types) > 1:
             raise mixed_names_error(label)
         names, ids = _name_text(communicator, columns, xp)

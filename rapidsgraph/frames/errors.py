@@ -117,9 +117,9 @@ def missing_column_error(
     elif tuples and frame_parameter is None:
         column = _find_tuple((name, parameter, *ALIASES.get(parameter, ())), tuples)
         argument = _format_tuple(parameter, column or tuples[0])
-        hint = f"pass {argument}" if column else f"name it as in {argument}"
-        form = "a list of its tuple" if parameter in ENDS else "its tuple"
-        message += f"; a column of several levels is named by {form}: {hint}"
+        form = "a list with its tuple" if parameter in ENDS else "its tuple"
+        hint = f"pass {argument}" if column else f"pass a column as {form}, such as {argument}"
+        message += f"; the columns have several levels: {hint}"
     return MissingColumnError(
         message,
         parameter=frame_parameter or parameter,
@@ -145,7 +145,7 @@ def _find_candidate(name: Any, names: list[str], parameter: str) -> str | None:
 
 
 def _find_tuple(levels: Iterable[Any], columns: Collection[tuple]) -> tuple | None:
-    """Return the only column with the first of `levels` that any column has, or None."""
+    """Return the column that has the first of `levels` that occurs, None if several have it."""
     for level in levels:
         matches = [column for column in columns if str(level).lower() in _lower_levels(column)]
         if matches:
@@ -201,7 +201,7 @@ def missing_endpoint_error(
     remedy = f"name the endpoint columns: {call}"
     if tuples and not text_names:
         call = _call_with_tuples(tuples, options)
-        remedy = f"a column of several levels is named by a list of its tuple: {call}"
+        remedy = f"the columns have several levels; pass one as a list with its tuple: {call}"
     if is_in_index:
         call = "edges.reset_index()"
         remedy = f"the index is {', '.join(map(str, levels))}: {call} makes columns of it"

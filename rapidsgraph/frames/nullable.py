@@ -15,16 +15,16 @@ from ..device import Array
 
 @dataclass(frozen=True)
 class NullableIntegers:
-    """A column of integers, one of which stands for null; or of the names at these positions.
+    """A nullable column, stored as integers of which one value means null.
 
-    Nothing is computed before the form of the result is known: arrays have -1 for null, other
-    libraries a mask.
+    With `names`, the column holds the name at each position. The column is built when the library
+    of the result is known: arrays have -1 for null, other libraries a mask.
 
     Attributes
     ----------
     integers : integer array, C-contiguous
     null : int
-        The integer that stands for null.
+        The integer that means null.
     names : integer array, optional
         The names of which other integers are positions.
     dtype : numpy.dtype, optional
@@ -49,33 +49,27 @@ class NullableIntegers:
             return self.names.dtype
         return np.dtype(self.integers.dtype if self.dtype is None else self.dtype)
 
-    @property
-    def valid(self) -> Array:
-        """Whether each row is not null: array of bool."""
-        return self.integers != self.null
-
     def fill(self, value: int) -> Array:
-        """Return the column as an array with a value for null; without names, it may be shared."""
+        """Return the column as an array with `value` for null.
+
+        The array may be `integers` itself.
+        """
         if self.names is None and self.integers.dtype == self.column_type and value == self.null:
             return self.integers
         if device.is_on_gpu(self.integers):
-            return self._launch(value)
-        valid = self.valid
-        if self.names is None:
-            values = self.integers.astype(self.column_type, copy=False)
-        else:
-            values = self.names[np.where(valid, self.integers, 0)]
+            return self._fill_nulls(value)
+        values, valid = self.split()
         return np.where(valid, values, np.array(value).astype(values.dtype))
 
     def split(self) -> tuple[Array, Array]:
-        """Return the column as an array of any values for null, and its valid rows, on a CPU."""
-        valid = self.valid
+        """Return the column as an array on a CPU, and its valid rows; other rows are arbitrary."""
+        valid = self.integers != self.null
         if self.names is None:
             return self.integers.astype(self.column_type, copy=False), valid
         return self.names[np.where(valid, self.integers, 0)], valid
 
-    def with_mask(self, words: Array, count: Array) -> Array:
-        """Return the column on a GPU with any values for null.
+    def write_mask(self, words: Array, count: Array) -> Array:
+        """Write the null mask, and return the column on a GPU; its null rows are arbitrary.
 
         Parameters
         ----------
@@ -84,9 +78,11 @@ class NullableIntegers:
         count : int64 array, shape (1,)
             Grows by the number of valid rows.
         """
-        return self._launch(0, words, count)
+        return self._fill_nulls(0, words, count)
 
-    def _launch(self, value: int, words: Array = None, count: Array = None) -> Array:
+    def _fill_nulls(
+        self, value: int, words: Array | None = None, count: Array | None = None
+    ) -> Array:
         integers, xp, dtype = self.integers, device.array_module(self.integers), self.column_type
         with_words = words is not None
         # A mask leaves the values as they are.
@@ -103,10 +99,10 @@ class NullableIntegers:
         return integers if is_shared else column
 
 
-def null_masks(columns: Sequence[Any]) -> list[tuple[Array, Array, int]]:
+def mask_columns(columns: Sequence[Any]) -> list[tuple[Array, Array, int]]:
     """Return the values, the mask and the number of nulls of each column for pylibcudf.
 
-    This waits for the GPU once, and `bools_to_mask` of pylibcudf for each column.
+    This waits for the GPU once; `bools_to_mask` of pylibcudf does for each column.
 
     Parameters
     ----------
@@ -116,12 +112,12 @@ def null_masks(columns: Sequence[Any]) -> list[tuple[Array, Array, int]]:
         return []
     cupy, plc = device.import_cupy(), importlib.import_module("pylibcudf")
     counts, filled = cupy.zeros(len(columns), cupy.int64), []
-    for column, number in zip(columns, range(len(columns)), strict=True):
-        size = len(column) if isinstance(column, NullableIntegers) else column[0].size
+    for number, column in enumerate(columns):
+        size = len(column[0]) if isinstance(column, tuple) else len(column)
         num_bytes = plc.null_mask.bitmask_allocation_size_bytes(size)
         words, count = cupy.empty(num_bytes // 4, cupy.uint32), counts[number:]
         if isinstance(column, NullableIntegers):
-            values = column.with_mask(words, count)
+            values = column.write_mask(words, count)
         else:
             values, valid = column
             device.launch(

@@ -17,7 +17,7 @@ import numpy as np
 from .. import device, kernels
 from .factorize import is_arrow_text
 from .from_frame import Column, Frame, column_names, get_column, library_name
-from .nullable import NullableIntegers, null_masks
+from .nullable import NullableIntegers, mask_columns
 
 MIN_DECODED_ROWS = 512  # of text by category, below which a kernel saves no time
 
@@ -137,34 +137,29 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
     This goes through pylibcudf, because the constructors of cuDF take longer than a small BFS.
     """
     cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
-    plc_columns: list[Any] = []
-    nullable: dict[int, Any] = {}
-    for column in columns.values():
+    plc_columns: dict[str, Any] = {}
+    nullable: dict[str, Any] = {}
+    for name, column in columns.items():
         values, valid = column if isinstance(column, tuple) else (column, None)
-        if isinstance(values, NullableIntegers) and len(values):
-            nullable[len(plc_columns)] = values
-            plc_columns.append(None)
-            continue
+        is_nullable = valid is not None or isinstance(values, NullableIntegers)
         if isinstance(values, plc.Column):
-            plc_columns.append(values)
-            continue
-        if library_name(values) == "cudf" or not len(values):
+            plc_columns[name] = values
+        elif library_name(values) == "cudf" or not len(values):
             if isinstance(values, NullableIntegers):
                 values = values.fill(0)
-            if valid is not None and len(values):
+            elif is_nullable and len(values):
                 values = _mask_column("cudf", values, valid)
-            plc_columns.append(cudf.Series(values).to_pylibcudf()[0])
-            continue
-        if valid is not None:
-            nullable[len(plc_columns)] = column
-            plc_columns.append(None)
-            continue
-        plc_columns.append(plc.Column.from_cuda_array_interface(values))
-    masks = null_masks(list(nullable.values()))
-    for position, (values, words, num_nulls) in zip(nullable, masks, strict=True):
+            plc_columns[name] = cudf.Series(values).to_pylibcudf()[0]
+        elif is_nullable:
+            nullable[name] = column
+        else:
+            plc_columns[name] = plc.Column.from_cuda_array_interface(values)
+    masked = mask_columns(list(nullable.values()))
+    for name, (values, words, num_nulls) in zip(nullable, masked, strict=True):
         plc_column = plc.Column.from_cuda_array_interface(values)
-        plc_columns[position] = plc_column.with_mask(plc.gpumemoryview(words), num_nulls)
-    return cudf.DataFrame.from_pylibcudf(plc.Table(plc_columns), {"columns": list(columns)})
+        plc_columns[name] = plc_column.with_mask(plc.gpumemoryview(words), num_nulls)
+    table = plc.Table([plc_columns[name] for name in columns])
+    return cudf.DataFrame.from_pylibcudf(table, {"columns": list(columns)})
 
 
 def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> Any:

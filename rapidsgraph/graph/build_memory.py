@@ -156,7 +156,8 @@ def _column_naming_bytes(column: NameColumnStats, count: int) -> tuple[int, int]
     if column.kind == "ids" and count >= column.span:  # otherwise some ids are missing
         return column.copy_bytes + ids + column.span, ids
     if column.kind in ("ids", "table"):
-        peak = ids + column.span + max(4 * column.span, 8 * count)
+        # A table of int32; positions of flags as int64; and these beside them as int32.
+        peak = ids + max(5 * column.span, column.span + 8 * count, 12 * count)
         return column.copy_bytes + peak, ids + 8 * count
     if column.kind == "arrow":
         chunk = min(frames.TEXT_CHUNK_ROWS, rows)
@@ -206,7 +207,9 @@ def naming_bytes(
         rows = columns[0].rows
         text = sum(column.text_bytes for column in columns)
         tables = sum(96 * column.rows for column in columns if column.kind == "cudf")
-        return 13 * rows + 64 * count + 3 * text + tables, 4 * rows + 8 * count + text
+        copies = sum(column.copy_bytes for column in columns)
+        peak = 13 * rows + 64 * count + 3 * text + tables + copies
+        return peak, 4 * rows + 8 * count + text
     peak = retained = 0
     for index, column in enumerate(columns):
         column_peak, column_retained = _column_naming_bytes(

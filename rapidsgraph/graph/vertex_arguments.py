@@ -60,7 +60,7 @@ def find_vertices(
 
 
 def _find_on_gpu(vertex: int, names: Array) -> Array | None:
-    """Return the id of a vertex as an array without a copy to the GPU, None if it is not found."""
+    """Return the id of a vertex as an array, or None if it is absent or names have other types."""
     if names.dtype not in (np.int32, np.int64) or not -(2**63) <= vertex < 2**63:
         return None
     ids = device.array_module(names).empty(1, np.int32)

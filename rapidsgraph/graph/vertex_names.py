@@ -225,8 +225,8 @@ class Labeling:
 
         Parameters
         ----------
-        columns : dict from str to array, or to a pair of arrays
-            Values by vertex id; or values, and a mask of those that are not null.
+        columns : dict from str to array, NullableIntegers, or (array, array of bool)
+            Values by vertex id; or values, and which of them are not null.
         ids : integer array, optional
             The vertices of the rows; by default all, in ascending order.
         """
@@ -261,12 +261,15 @@ class Labeling:
         return columns
 
     def name_columns(self, ids: Array, null: int, endpoint: str) -> dict[str, Any]:
-        """Return the name columns of an endpoint for `vertex_frame`, null where an id is `null`."""
+        """Return the name columns of an endpoint for `vertex_frame`, null where an id is `null`.
+
+        Other ids are below `null`.
+        """
         names, columns = self.names.distinct[0], self.endpoint_columns(endpoint)
         if names is None or (len(self.names.labels) == 1 and isinstance(names, self.xp.ndarray)):
             column = frames.NullableIntegers(ids, null, names, self.names.dtype)
             return {name: column for name in columns.values()}
-        valid = ids != null
+        valid = device.mark_range(ids, high=null)
         named = self.names.columns(self.xp, device.where(valid, ids, 0))
         return {name: (named[label], valid) for label, name in columns.items()}
 

@@ -204,12 +204,10 @@ extern "C" __global__ void accumulate(long long num_values, long long num_ranges
   }
 }
 
-// positions[0 .. num_positions[0]) become the positions of flags, ascending, where that of the
-// first flag is first_position. sums are as above.
+// positions[0 .. num_positions[0]) become the positions of flags, ascending. sums are as above.
 extern "C" __global__ void list_nonzero(long long num_values, long long num_ranges,
-                                        long long first_position, const bool *values,
-                                        const long long *sums, total_t *positions,
-                                        total_t *num_positions) {
+                                        const bool *values, const long long *sums,
+                                        total_t *positions, total_t *num_positions) {
   const long long size = range_size(num_values, num_ranges);
   for (long long range = blockIdx.x; range < num_ranges; range += gridDim.x) {
     const long long stop = min((range + 1) * size, num_values);
@@ -221,8 +219,7 @@ extern "C" __global__ void list_nonzero(long long num_values, long long num_rang
       for (int k = 0; k < ITEMS; k++) count += first + k < stop && values[first + k];
       long long next = before + scan_block(count, &total);
       for (int k = 0; k < ITEMS; k++)
-        if (first + k < stop && values[first + k])
-          positions[next++] = (total_t)(first_position + first + k);
+        if (first + k < stop && values[first + k]) positions[next++] = (total_t)(first + k);
       before += total;
     }
     if (range == num_ranges - 1 && threadIdx.x == 0) *num_positions = (total_t)before;

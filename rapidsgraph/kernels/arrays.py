@@ -84,7 +84,7 @@ def accumulate(num_values, num_ranges, values, sums, totals):
     np.cumsum(values, out=totals[1:])
 
 
-def list_nonzero(num_values, num_ranges, first_position, values, sums, positions, num_positions):
-    listed = np.flatnonzero(values) + first_position
+def list_nonzero(num_values, num_ranges, values, sums, positions, num_positions):
+    listed = np.flatnonzero(values)
     positions[: listed.size] = listed
     num_positions[0] = listed.size

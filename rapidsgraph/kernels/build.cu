@@ -1,7 +1,8 @@
 // Construction of adjacency lists from named edges: loops that no array operation does in one pass.
 //
-// Names are less than the length of is_present or table after min_name is subtracted; offsets
-// ascend from 0. Sorting is left to CuPy and radix_sort.cu and, on a CPU, to counting.py.
+// mark_present and translate take names from min_name to the end of their table; mark_names and
+// number_in_shared_memory take any names. Offsets ascend from 0. Sorting is left to CuPy and
+// radix_sort.cu and, on a CPU, to counting.py.
 //
 // count_by_owner and group_by_owner distribute edges among ranks: rank r owns the vertices from
 // bounds[r] to bounds[r + 1] - 1, and gets the arcs that start at them. An edge is the arc from its
@@ -18,8 +19,6 @@
 #ifndef weight_t
 #define weight_t double
 #endif
-
-#define NAME_BATCH 8  // names that a thread loads at once
 
 #ifndef order_t
 #define order_t int
@@ -54,21 +53,20 @@ extern "C" __global__ void mark_names(long long num_names, const name_t *names,
   own.merge(limits);
 }
 
-// The lower half of a word of ranks has RANK_FLAGS flags, the upper half the number of flags before
-// them that are set. So an id takes one read, of a table that mostly fits into caches.
-__device__ __forceinline__ int rank_of(u64 word, int flag) {
+// A word of ids holds WORD_FLAGS flags in its lower half and the number of flags set before them in
+// its upper half, so that a lookup reads one word.
+__device__ __forceinline__ int id_of(u64 word, int flag) {
   return (int)(word >> 32) + __popc((unsigned)word & ((1u << flag) - 1));
 }
 
-// Words of ranks whose lower halves are complete get their upper halves, unless the flags that are
-// set are min_name = 0 to high. Every thread of a cooperative launch calls it: its block has the
-// words from start to stop, of all words in order, and has counted flags; *num_names becomes the
-// number of all. `barrier` is the number of barriers so far. sums are work space, one for each
-// block.
-__device__ __forceinline__ void complete_ranks(long long start, long long stop, long long count,
-                                               long long min_name, long long high, u64 *ranks,
-                                               long long *sums, u64 *arrived_blocks, u64 barrier,
-                                               long long *num_names) {
+// Fill in the upper halves of words of ids, and write the number of names to *num_names. Skipped if
+// the names are exactly 0 to high, since ids equal names then. All threads of a cooperative launch
+// must call it. A block has the words start to stop - 1 and has counted their flags. `barrier` is
+// the number of grid barriers so far; `sums` has one item per block.
+__device__ __forceinline__ void add_prefix_counts(long long start, long long stop, long long count,
+                                                  long long min_name, long long high, u64 *id_words,
+                                                  long long *sums, u64 *arrived_blocks, u64 barrier,
+                                                  long long *num_names) {
   count = (long long)block_sum((double)count);
   if (threadIdx.x == 0) sums[blockIdx.x] = count;
   grid_barrier(arrived_blocks, barrier + 1);
@@ -83,15 +81,16 @@ __device__ __forceinline__ void complete_ranks(long long start, long long stop, 
   if (min_name == 0 && total == high + 1) return;
   for (long long base = start; base < stop; base += blockDim.x) {
     const long long word = base + threadIdx.x;
-    const u64 flags = word < stop ? ranks[word] : 0;
+    const u64 flags = word < stop ? id_words[word] : 0;
     long long sum;
-    const long long rank = before + scan_block(__popcll(flags), &sum);
-    if (word < stop) ranks[word] = (u64)rank << 32 | flags;
+    const long long id = before + scan_block(__popcll(flags), &sum);
+    if (word < stop) id_words[word] = (u64)id << 32 | flags;
     before += sum;
   }
 }
 
-// The limits of mark_names from min_name on, as unsigned integers: smaller names are large.
+// The least and the largest name, minus min_name, as unsigned integers: a name below min_name wraps
+// around to a large value.
 __device__ __forceinline__ u64 least_of(const u64 *limits, bool is_signed, long long min_name) {
   return (~__ldcg(limits) ^ (is_signed ? 1ull << 63 : 0)) - (u64)min_name;
 }
@@ -99,45 +98,45 @@ __device__ __forceinline__ u64 largest_of(const u64 *limits, bool is_signed, lon
   return (__ldcg(limits + 1) ^ (is_signed ? 1ull << 63 : 0)) - (u64)min_name;
 }
 
-// Number the names that mark_names has marked, ascending, unless some of all names have no flag:
-// ranks become the words up to that of the largest name, but those of names min_name = 0 to n - 1
-// are undefined. num_names[0] = n. Flags end with a whole word. sums are work space, one for each
+// Compute id_words from the flags of mark_names, up to the word of the largest name. Writes nothing
+// if a name has no flag. If the names are 0 to n - 1, the upper halves are not written.
+// num_names[0] = number of names. num_flags is rounded up to whole words; sums has one item per
 // block.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     number_names(long long is_signed, long long min_name, long long num_flags,
                  const bool *is_present, const unsigned long long *limits, long long *sums,
-                 unsigned long long *arrived_blocks, unsigned long long *ranks,
+                 unsigned long long *arrived_blocks, unsigned long long *id_words,
                  long long *num_names) {
   const u64 low = least_of(limits, is_signed, min_name),
             high = largest_of(limits, is_signed, min_name);
   if (low >= (u64)num_flags || high >= (u64)num_flags) return;
-  const long long num_words = (long long)high / RANK_FLAGS + 1;
+  const long long num_words = (long long)high / WORD_FLAGS + 1;
   const long long range = (num_words + gridDim.x - 1) / gridDim.x;
   const long long start = min(blockIdx.x * range, num_words), stop = min(start + range, num_words);
   const u64 *flags = (const u64 *)is_present;  // eight in each
-  const int parts = RANK_FLAGS / 8;
+  const int parts = WORD_FLAGS / 8;
   long long count = 0;
   for (long long word = start + threadIdx.x; word < stop; word += blockDim.x) {
     unsigned bits = 0;
     for (int part = 0; part < parts; part++)  // the lowest bit of each byte
       bits |= (unsigned)(flags[word * parts + part] * 0x0102040810204080ull >> 56) << 8 * part;
-    ranks[word] = bits;
+    id_words[word] = bits;
     count += __popc(bits);
   }
-  complete_ranks(start, stop, count, min_name, (long long)high, ranks, sums, arrived_blocks, 0,
-                 num_names);
+  add_prefix_counts(start, stop, count, min_name, (long long)high, id_words, sums, arrived_blocks,
+                    0, num_names);
 }
 
-// Find the limits of the names of two arrays and number them, like mark_names and number_names.
-// Each block marks its share of the names in shared memory, because random writes to global memory
-// take longer than all else; that of flags which it has at once is a window of window_words words.
-// bitmaps are work space: max_words words for each block.
+// mark_names and number_names in one launch. Each block marks its share of the names in a bitmap in
+// shared memory, since random writes to global memory dominate otherwise. A range wider than shared
+// memory is processed in windows of window_words words. `bitmaps` has max_words words per block.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
-    rank_names(long long num_names, const name_t *names, long long num_others, const name_t *others,
-               long long is_signed, long long min_name, long long num_flags, long long window_words,
-               long long max_words, unsigned int *bitmaps, long long *sums,
-               unsigned long long *arrived_blocks, unsigned long long *ranks,
-               unsigned long long *limits, long long *num_distinct) {
+    number_in_shared_memory(long long num_names, const name_t *names, long long num_others,
+                            const name_t *others, long long is_signed, long long min_name,
+                            long long num_flags, long long window_words, long long max_words,
+                            unsigned int *bitmaps, long long *sums,
+                            unsigned long long *arrived_blocks, unsigned long long *id_words,
+                            unsigned long long *limits, long long *num_distinct) {
   extern __shared__ unsigned int window[];
   unsigned int *bitmap = bitmaps + blockIdx.x * max_words;
   const long long stride = gridDim.x * (long long)blockDim.x;
@@ -148,12 +147,12 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     for (int i = threadIdx.x; i < window_words; i += blockDim.x) window[i] = 0;
     __syncthreads();
     auto mark = [&](long long name) {
-      const u64 flag = (u64)name - (u64)min_name - (u64)first * RANK_FLAGS;
+      const u64 flag = (u64)name - (u64)min_name - (u64)first * WORD_FLAGS;
       if (first == 0) own.take(name, is_signed);
-      if (flag >= (u64)window_words * RANK_FLAGS) return;
-      unsigned int *word = window + flag / RANK_FLAGS;
-      const unsigned bit = 1u << flag % RANK_FLAGS;
-      if (!(*word & bit)) atomicOr(word, bit);
+      if (flag >= (u64)window_words * WORD_FLAGS) return;
+      unsigned int *word = window + flag / WORD_FLAGS;
+      const unsigned bit = 1u << flag % WORD_FLAGS;
+      if (!(*word & bit)) atomicOr(word, bit);  // a stale read only repeats the atomic
     };
     for (int side = 0; side < 2; side++) {
       const name_t *list = side ? others : names;
@@ -174,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
       high = (long long)largest_of(limits, is_signed, min_name);
       if (least_of(limits, is_signed, min_name) >= (u64)num_flags || (u64)high >= (u64)num_flags)
         return;
-      num_words = high / RANK_FLAGS + 1;
+      num_words = high / WORD_FLAGS + 1;
     }
     __syncthreads();
     for (long long i = threadIdx.x; i < min(window_words, num_words - first); i += blockDim.x)
@@ -189,29 +188,29 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     unsigned bits = 0;
 #pragma unroll 8
     for (int block = 0; block < gridDim.x; block++) bits |= bitmaps[block * max_words + word];
-    ranks[word] = bits;
+    id_words[word] = bits;
     count += __popc(bits);
   }
-  complete_ranks(start, stop, count, min_name, high, ranks, sums, arrived_blocks, barrier,
-                 num_distinct);
+  add_prefix_counts(start, stop, count, min_name, high, id_words, sums, arrived_blocks, barrier,
+                    num_distinct);
 }
 
-// ids[i] = the rank of name i.
-extern "C" __global__ void find_ranks(long long num_names, const name_t *names, long long min_name,
-                                      const unsigned long long *ranks, int *ids) {
+// ids[i] = the id of name i.
+extern "C" __global__ void look_up_ids(long long num_names, const name_t *names, long long min_name,
+                                       const unsigned long long *id_words, int *ids) {
   STRIDE(i, num_names) {
     const long long flag = (long long)names[i] - min_name;
-    ids[i] = rank_of(ranks[flag / RANK_FLAGS], flag % RANK_FLAGS);
+    ids[i] = id_of(id_words[flag / WORD_FLAGS], flag % WORD_FLAGS);
   }
 }
 
-// names = those of all ranks.
-extern "C" __global__ void list_names(long long num_words, const unsigned long long *ranks,
+// names[id] = the name of each id.
+extern "C" __global__ void list_names(long long num_words, const unsigned long long *id_words,
                                       long long min_name, name_t *names) {
-  STRIDE(i, num_words * RANK_FLAGS) {
-    const u64 word = ranks[i / RANK_FLAGS];
-    const int flag = i % RANK_FLAGS;
-    if (word >> flag & 1) names[rank_of(word, flag)] = (name_t)(min_name + i);
+  STRIDE(i, num_words * WORD_FLAGS) {
+    const u64 word = id_words[i / WORD_FLAGS];
+    const int flag = i % WORD_FLAGS;
+    if (word >> flag & 1) names[id_of(word, flag)] = (name_t)(min_name + i);
   }
 }
 
@@ -278,9 +277,9 @@ extern "C" __global__ void pack_pairs(long long num_pairs, long long minor_bits,
 }
 
 // Split sorted pairs: minor keys, and offsets[k] = number of pairs whose major key is below k.
-// num_distinct[0] += distinct pairs. The first pair with a major key writes the offsets up to it
-// from the key before, or its warp does if there are many. All threads write those before the first
-// pair and behind the last.
+// num_distinct[0] += distinct pairs. The first pair of each major key writes the offsets of that
+// key and of the absent keys before it; a warp shares long runs. The grid writes the offsets up to
+// the first key and behind the last.
 extern "C" __global__ void split_pairs(long long num_keys, long long num_pairs,
                                        long long minor_bits, const long long *packed,
                                        long long *offsets, int *minor, long long *num_distinct) {

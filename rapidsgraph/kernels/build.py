@@ -4,7 +4,7 @@ import numpy as np
 from numba import prange
 
 from .arrays import measure_range
-from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM, RANK_FLAGS
+from .constants import MERGE_FIRST, MERGE_MIN, MERGE_SUM, WORD_FLAGS
 from .jit import parallel, serial
 from .limits import decode_limits
 
@@ -32,20 +32,20 @@ def mark_names(
 
 
 def number_names(
-    is_signed, min_name, num_flags, is_present, limits, sums, arrived_blocks, ranks, num_names
+    is_signed, min_name, num_flags, is_present, limits, sums, arrived_blocks, id_words, num_names
 ):
     low, high = (value - min_name for value in decode_limits(*limits.tolist(), is_signed))
     has_flags = low >= 0 and high < num_flags
     if has_flags:
         num_names[0] = np.count_nonzero(is_present)
     if has_flags and (min_name != 0 or num_names[0] != high + 1):
-        flags = is_present[: (high // RANK_FLAGS + 1) * RANK_FLAGS].reshape(-1, RANK_FLAGS)
+        flags = is_present[: (high // WORD_FLAGS + 1) * WORD_FLAGS].reshape(-1, WORD_FLAGS)
         bits = np.packbits(flags, axis=1, bitorder="little").view(np.uint32).ravel()
         counts = flags.sum(axis=1, dtype=np.uint64)
-        ranks[: bits.size] = (np.cumsum(counts) - counts) << np.uint64(32) | bits
+        id_words[: bits.size] = (np.cumsum(counts) - counts) << np.uint64(32) | bits
 
 
-def rank_names(
+def number_in_shared_memory(
     num_names,
     names,
     num_others,
@@ -58,30 +58,31 @@ def rank_names(
     bitmaps,
     sums,
     arrived_blocks,
-    ranks,
+    id_words,
     limits,
     num_distinct,
 ):
-    is_present = np.zeros(ranks.size * RANK_FLAGS, bool)
+    is_present = np.zeros(id_words.size * WORD_FLAGS, bool)
     mark_names(
         num_names, names, num_others, others, is_signed, min_name, num_flags, is_present, limits
     )
     number_names(
-        is_signed, min_name, num_flags, is_present, limits, sums, arrived_blocks, ranks,
+        is_signed, min_name, num_flags, is_present, limits, sums, arrived_blocks, id_words,
         num_distinct,
     )  # fmt: skip
 
 
-def find_ranks(num_names, names, min_name, ranks, ids):
+def look_up_ids(num_names, names, min_name, id_words, ids):
     flags = names.astype(np.int64) - min_name
-    words, lower = ranks[flags // RANK_FLAGS], (1 << flags % RANK_FLAGS) - 1
+    words, lower = id_words[flags // WORD_FLAGS], (1 << flags % WORD_FLAGS) - 1
     ids[:] = (words >> np.uint64(32)) + np.bitwise_count(words & lower.astype(np.uint64))
 
 
-def list_names(num_words, ranks, min_name, names):
-    bits = np.unpackbits((ranks & np.uint64(2**32 - 1)).view(np.uint8), bitorder="little")
-    words, flags = np.divmod(np.flatnonzero(bits), 64)
-    names[:] = min_name + words * RANK_FLAGS + flags
+def list_names(num_words, id_words, min_name, names):
+    flags = id_words[:num_words] & np.uint64(2**32 - 1)
+    bits = np.unpackbits(flags.view(np.uint8), bitorder="little")
+    words, positions = np.divmod(np.flatnonzero(bits), 64)
+    names[:] = min_name + words * WORD_FLAGS + positions
 
 
 @parallel

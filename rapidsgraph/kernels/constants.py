@@ -24,7 +24,8 @@ KEEP_ALL = -1  # parallel edges are not merged
 ARC_CHUNK = 1024  # consecutive arcs that a warp processes, of any number of rows
 
 # Names of vertices
-RANK_FLAGS = 32  # of integers that may be names, in a word of ranks
+WORD_FLAGS = 32  # integers that have a flag in a word of ids
+NAME_BATCH = 8  # names that a thread loads at once
 
 # Radix sort
 SORT_TILE = 3072  # consecutive keys that a block moves

@@ -26,8 +26,8 @@ __device__ __forceinline__ double block_sum(double value) {
   return warp_sum(lane < warps ? sums[lane] : 0.0);
 }
 
-// *total += the sum over a block, by one atomic addition: those of all warps to one address would
-// take longer than most kernels. Every thread of the block must call it.
+// *total += the sum over a block, by one atomic addition; one per warp would serialize on the
+// address. Every thread of the block must call it.
 __device__ __forceinline__ void add_of_block(long long value, long long *total) {
   __shared__ u64 sum;
   if (threadIdx.x == 0) sum = 0;

@@ -28,7 +28,7 @@
 #define weight_t double
 #endif
 
-#define UNIT_ARCS 256     // of whole rows that a warp copies; more take longer on small graphs
+#define UNIT_ARCS 256     // of whole rows that a warp copies; more leave warps idle on small graphs
 #define COPY_BATCH 8      // entries that a thread copies at once
 #define MAX_THRESHOLDS 8  // of classify_rows
 

@@ -267,7 +267,7 @@ def test_no_edges_but_vertices(make_held_frame):
         (2, r"vertices are range\(2\), and an edge names 2"),
         (range(0), r"vertices are range\(0\), and an edge names 2"),
         (-1, r"vertices.*-1"),
-        (["a"], r"vertices: vertex names are text, and integers in the edges; pass integers as"),
+        (["a"], r"vertices: vertex names are text, and numbers in the edges; pass numbers as"),
         ([0.5], r"float64, such as 0.5 in row 0; use .astype\('str'\)$"),
         ([7.0], r"float64, such as 7.0 in row 0; use .astype\('int64'\) or .astype\('str'\)$"),
         ("abc", r"vertices is 'abc'; it can be a count, range\(n\), or names"),
@@ -283,11 +283,11 @@ def test_unsuitable_vertices(vertices, message):
 @pytest.mark.parametrize(
     ("names", "vertices", "kinds"),
     [
-        ([1, 2], ["a"], ["text", "integers"]),
-        ([1, 2], pandas.DataFrame({"vertex": ["3"]}), ["text", "integers"]),
-        (["1", "2"], [3], ["integers", "text"]),
-        (["1", "2"], 5, ["integers", "text"]),
-        (["1", "2"], range(2, 5), ["integers", "text"]),
+        ([1, 2], ["a"], ["text", "numbers"]),
+        ([1, 2], pandas.DataFrame({"vertex": ["3"]}), ["text", "numbers"]),
+        (["1", "2"], [3], ["numbers", "text"]),
+        (["1", "2"], 5, ["numbers", "text"]),
+        (["1", "2"], range(2, 5), ["numbers", "text"]),
     ],
 )
 def test_vertices_of_another_kind_than_the_edges(is_dask, names, vertices, kinds):
@@ -304,10 +304,15 @@ def test_vertices_of_another_kind_than_the_edges(is_dask, names, vertices, kinds
     assert (caught.value.parameter, caught.value.hint) == ("vertices", hint)
 
 
+def test_fractions_beside_text_are_numbers():
+    with pytest.raises(rg.GraphError, match="vertex names are numbers, and text in the edges"):
+        rg.Graph(pandas.DataFrame({"source": ["1"], "destination": ["2"]}), vertices=[0.5])
+
+
 def test_vertices_of_another_kind_in_one_of_several_columns():
     frame = pandas.DataFrame({"net": ["a"], "source": [1], "destination": [2]})
     vertices = pandas.DataFrame({"net": [1], "vertex": [1]})
-    with pytest.raises(rg.GraphError, match="vertices: net names are integers, and text") as caught:
+    with pytest.raises(rg.GraphError, match="vertices: net names are numbers, and text") as caught:
         rg.Graph(frame, ["net", "source"], ["net", "destination"], vertices=vertices)
     assert caught.value.column == "net"
 

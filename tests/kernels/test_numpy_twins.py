@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from rapidsgraph import device
+from rapidsgraph.algorithms import pagerank_layout
 from rapidsgraph.algorithms.neighbor_similarity import CODES, compare
 from rapidsgraph.frames import NullableIntegers
 from rapidsgraph.graph.key_sums import sum_in_parts
 from rapidsgraph.graph.multi_edges import count_conflicts
-from rapidsgraph.kernels.constants import RANK_FLAGS
+from rapidsgraph.kernels.constants import WORD_FLAGS
 
 pytestmark = pytest.mark.sanitizer
 
@@ -118,15 +119,16 @@ def test_marked_names_and_their_range(xp, seed, dtype):
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint64"])
 @pytest.mark.parametrize(
-    ("low", "span", "size"), [(0, 1, 1), (0, 5, 300), (7, 40, 20), (-9, 3000, 900), (3, 2**18, 70)]
+    ("low", "span", "size"),
+    [(0, 1, 1), (0, 5, 300), (7, 40, 20), (-9, 3000, 900), (3, 2**18, 70), (3, 2**18, 300_000)],
 )
-def test_ranks_of_names(xp, low, span, size, dtype):
+def test_ids_of_names(xp, low, span, size, dtype):
     low = abs(low) if dtype == "uint64" else low
     names = np.random.default_rng(span).integers(low, low + span, size).astype(dtype)
-    on_device, num_words = xp.asarray(names), -(-span // RANK_FLAGS)
-    is_present, totals = xp.zeros(num_words * RANK_FLAGS, bool), xp.zeros(4, np.int64)
+    on_device, num_words = xp.asarray(names), -(-span // WORD_FLAGS)
+    is_present, totals = xp.zeros(num_words * WORD_FLAGS, bool), xp.zeros(4, np.int64)
     options = {"is_signed": dtype != "uint64", "min_name": low, "num_flags": span}
-    limits, ranks = totals[:2].view(np.uint64), xp.zeros(num_words, np.uint64)
+    limits, id_words = totals[:2].view(np.uint64), xp.zeros(num_words, np.uint64)
     device.launch(
         "build", "mark_names", size=size, num_names=size, names=on_device, num_others=0,
         others=on_device[:0], is_present=is_present, limits=limits, **options,
@@ -134,49 +136,53 @@ def test_ranks_of_names(xp, low, span, size, dtype):
     device.launch(
         "build", "number_names", size=num_words, threads=1024, cooperative=True,
         is_present=is_present, limits=limits, arrived_blocks=totals[2:3].view(np.uint64),
-        sums=xp.empty(1 if xp is np else device.max_cooperative_blocks(), np.int64), ranks=ranks,
-        num_names=totals[3:], **options,
+        sums=xp.empty(1 if xp is np else device.max_cooperative_blocks(), np.int64),
+        id_words=id_words, num_names=totals[3:], **options,
     )  # fmt: skip
     distinct, expected = np.unique(names, return_inverse=True)
     assert int(totals[3]) == distinct.size
+    is_dense = low == 0 and distinct.size == int(distinct[-1]) + 1
     for window_words, num_blocks in ((num_words, 1), (num_words, 5), (-(-num_words // 3), 7)):
         others, counts = xp.zeros(num_words, np.uint64), xp.zeros(4, np.int64)
         device.launch(
-            "build", "rank_names", size=size, geometry=(num_blocks, 1024), cooperative=True,
-            shared_bytes=4 * window_words, num_names=size // 3, names=on_device[: size // 3],
-            num_others=size - size // 3, others=on_device[size // 3 :], window_words=window_words,
-            max_words=num_words, bitmaps=xp.empty(num_blocks * num_words, np.uint32),
+            "build", "number_in_shared_memory", size=size, geometry=(num_blocks, 1024),
+            cooperative=True, shared_bytes=4 * window_words, num_names=size // 3,
+            names=on_device[: size // 3], num_others=size - size // 3,
+            others=on_device[size // 3 :], window_words=window_words, max_words=num_words,
+            bitmaps=xp.empty(num_blocks * num_words, np.uint32),
             sums=xp.empty(num_blocks, np.int64), arrived_blocks=counts[2:3].view(np.uint64),
-            ranks=others, limits=counts[:2].view(np.uint64), num_distinct=counts[3:], **options,
+            id_words=others, limits=counts[:2].view(np.uint64), num_distinct=counts[3:], **options,
         )  # fmt: skip
         assert counts[[0, 1, 3]].tolist() == totals[[0, 1, 3]].tolist()
-        assert others.tolist() == ranks.tolist()
-    if low == 0 and distinct.size == int(distinct[-1]) + 1:
+        used = (int(distinct[-1]) - low) // WORD_FLAGS + 1
+        flags = np.uint64(2**32 - 1 if is_dense else 2**64 - 1)  # the other half is undefined
+        assert (others[:used] & flags).tolist() == (id_words[:used] & flags).tolist()
+    if is_dense:
         return
     ids, listed = xp.empty(size, np.int32), xp.empty(distinct.size, dtype)
     device.launch(
-        "build", "find_ranks", size=size,
-        num_names=size, names=on_device, min_name=low, ranks=ranks, ids=ids,
+        "build", "look_up_ids", size=size,
+        num_names=size, names=on_device, min_name=low, id_words=id_words, ids=ids,
     )  # fmt: skip
-    num_words = (int(distinct[-1]) - low) // RANK_FLAGS + 1
+    num_words = (int(distinct[-1]) - low) // WORD_FLAGS + 1
     device.launch(
         "build", "list_names", size=span,
-        num_words=num_words, ranks=ranks[:num_words], min_name=low, names=listed,
+        num_words=num_words, id_words=id_words[:num_words], min_name=low, names=listed,
     )  # fmt: skip
     assert ids.tolist() == expected.tolist()
     assert listed.tolist() == distinct.tolist()
 
 
 @pytest.mark.parametrize("beyond", [-1, 100])
-def test_no_ranks_if_a_name_has_no_flag(xp, beyond):
+def test_no_ids_if_a_name_has_no_flag(xp, beyond):
     names, empty = xp.asarray([5, beyond, 7]), xp.empty(0, np.int64)
     is_present, totals = xp.zeros(128, bool), xp.zeros(4, np.int64)
-    ranks, limits = xp.zeros(4, np.uint64), totals[:2].view(np.uint64)
+    id_words, limits = xp.zeros(4, np.uint64), totals[:2].view(np.uint64)
     options = {"is_signed": True, "min_name": 0, "num_flags": 100, "limits": limits}
     synchronized = {
         "sums": xp.empty(1 if xp is np else device.max_cooperative_blocks(), np.int64),
         "arrived_blocks": totals[2:3].view(np.uint64),
-        "ranks": ranks,
+        "id_words": id_words,
     }
     device.launch(
         "build", "mark_names", size=3, num_names=3, names=names, num_others=0, others=empty,
@@ -186,14 +192,15 @@ def test_no_ranks_if_a_name_has_no_flag(xp, beyond):
         "build", "number_names", size=128, threads=1024, cooperative=True, is_present=is_present,
         num_names=totals[3:], **options, **synchronized,
     )  # fmt: skip
-    assert not ranks.any() and int(totals[3]) == 0
+    assert not id_words.any() and int(totals[3]) == 0
     totals[:] = 0
     device.launch(
-        "build", "rank_names", size=3, geometry=(2, 1024), cooperative=True, shared_bytes=16,
-        num_names=3, names=names, num_others=0, others=empty, window_words=4, max_words=4,
-        bitmaps=xp.empty(8, np.uint32), num_distinct=totals[3:], **options, **synchronized,
+        "build", "number_in_shared_memory", size=3, geometry=(2, 1024), cooperative=True,
+        shared_bytes=16, num_names=3, names=names, num_others=0, others=empty, window_words=4,
+        max_words=4, bitmaps=xp.empty(8, np.uint32), num_distinct=totals[3:], **options,
+        **synchronized,
     )  # fmt: skip
-    assert not ranks.any() and int(totals[3]) == 0
+    assert not id_words.any() and int(totals[3]) == 0
     assert device.decode_limits(*totals[:2].tolist(), True) == (min(5, beyond), max(7, beyond))
 
 
@@ -289,20 +296,11 @@ def test_ranges_of_values(xp, size, num_ranges):
     device.launch("arrays", "accumulate", totals=totals, **arguments)
     assert device.to_host(totals).tolist() == [sum(flags[:stop]) for stop in range(size + 1)]
     device.launch(
-        "arrays", "list_nonzero", first_position=9, positions=positions,
-        num_positions=positions[size:], **arguments,
+        "arrays", "list_nonzero", positions=positions, num_positions=positions[size:], **arguments,
     )  # fmt: skip
     if expected.size < size:
-        assert device.to_host(positions[: expected.size]).tolist() == (expected + 9).tolist()
+        assert device.to_host(positions[: expected.size]).tolist() == expected.tolist()
     assert int(positions[size]) == expected.size
-
-
-@pytest.mark.parametrize("size", [0, 5, 100_000])
-def test_positions_from_a_first_one(xp, size):
-    flags, start = np.random.default_rng(size).random(size) < 0.5, -(2**40)
-    positions = device.flatnonzero(xp.asarray(flags), np.int64, start)
-    assert positions.dtype == np.int64
-    assert np.array_equal(device.to_host(positions), np.flatnonzero(flags) + start)
 
 
 @pytest.mark.parametrize("value_type", [np.float32, np.float64])
@@ -437,6 +435,17 @@ def test_columns_and_masks_of_nullable_integers(xp, size, null, dtype):
         assert nullable.fill(value).tolist() == filled.tolist()
         assert nullable.fill(value).dtype == column.dtype
         assert nullable[5:].fill(value).tolist() == filled[5:].tolist()
+        masked = nullable.write_mask(words[:] * 0, count)
+        assert device.to_host(masked)[valid].tolist() == column[valid].tolist()
+    if names is None:
+        assert masked is nullable.integers
+        wide = NullableIntegers(xp.asarray(integers), null, dtype=np.dtype(np.int64))
+        assert wide.fill(-1).tolist() == np.where(valid, integers, -1).tolist()
+        assert wide.fill(-1).dtype == np.int64
+    if xp is np:
+        values, is_valid = nullable.split()
+        assert is_valid.tolist() == valid.tolist()
+        assert values[valid].tolist() == column[valid].tolist()
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 1000])
@@ -580,17 +589,18 @@ def test_classes_of_rows(xp):
     lengths = np.r_[0:3000, 2 ** np.arange(12, 31), 2 ** np.arange(12, 31) + 1, 2**31 - 1]
     lengths.sort()
     out_weights = np.arange(lengths.size) % 2 * 0.5
-    thresholds = [4, 2048, 16, 64, 256]
-    keys, counts = xp.empty(lengths.size, np.int64), xp.zeros(8, np.int64)
+    layout = pagerank_layout
+    thresholds = [layout.NARROW_LENGTH, layout.PAGERANK_CHUNK, *layout.WHOLE_ROW_LENGTHS]
+    keys, counts = xp.empty(lengths.size, np.int64), xp.zeros(len(thresholds) + 3, np.int64)
     device.launch(
         "pagerank_layout", "classify_rows", size=lengths.size, num_rows=lengths.size,
-        num_thresholds=5, thresholds=xp.asarray(thresholds),
+        num_thresholds=len(thresholds), thresholds=xp.asarray(thresholds),
         offsets=xp.asarray(np.r_[0, np.cumsum(lengths)]), out_weights=xp.asarray(out_weights),
         keys=keys, counts=counts,
     )  # fmt: skip
     classes = 255 - device.to_host(keys)
     assert (classes.min(), classes.max()) == (0, 248)
-    for threshold in [*range(65), 256, *2 ** np.arange(8, 31)]:
+    for threshold in [*range(65), *thresholds, *2 ** np.arange(8, 31)]:
         is_longer = lengths > threshold
         assert classes[is_longer].min() > classes[~is_longer].max()
     is_exact = lengths <= 64
@@ -598,7 +608,8 @@ def test_classes_of_rows(xp):
     ascending = np.diff(classes[~is_exact])
     assert (ascending >= 0).all()
     longer = [np.count_nonzero(lengths > threshold) for threshold in thresholds]
-    assert counts.tolist() == [*longer, 10, 1, np.count_nonzero(out_weights == 0)]
+    num_narrow_arcs = int(lengths[lengths <= layout.NARROW_LENGTH].sum())
+    assert counts.tolist() == [*longer, num_narrow_arcs, 1, np.count_nonzero(out_weights == 0)]
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])

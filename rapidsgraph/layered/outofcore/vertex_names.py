@@ -296,7 +296,7 @@ def _common_dtype(sources: Any, destinations: Any, label: str) -> np.dtype | Non
 
 def _unify_types(values: Any, dtype: np.dtype | None, label: str) -> tuple[Any, np.dtype | None]:
     """Return additional names and the dtype of all names as in `Graph`; None for text."""
-    check_name_kind(name_kinds([values]), {"text" if dtype is None else "integers"}, label)
+    check_name_kind(name_kinds([values]), {"text" if dtype is None else "numbers"}, label)
     if dtype is None:
         return values, None
     if values.dtype.kind not in "iu":
