@@ -460,7 +460,9 @@ def test_a_store_with_further_vertices(put, tmp_path, edges, vertices, expected)
 
 def test_vertices_that_do_not_fit_a_store(put, tmp_path):
     numbers, store = put("e.csv", "source,destination\n5,6\n"), tmp_path / "store"
-    with pytest.raises(GraphError, match="vertex names are text in one column and numbers in an"):
+    with pytest.raises(
+        GraphError, match="vertices: vertex names are text, and numbers in the edges"
+    ):
         LayeredEdgeList.build(numbers, 5, store=store, vertices=put("v.csv", "vertex\nx\n"))
     with pytest.raises(
         GraphError, match="vertex names must be integers or text; vertices has type fl"
