@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import GraphError
 from ..frames import Frame, Vertices, is_dask
 from ..graph.build import check_policies
-from ..graph.edge_columns import EdgeSchema, find_missing_columns, read_columns
+from ..graph.edge_columns import EdgeSchema, read_columns, translate_key_errors
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops
 from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertex_range, check_vertices
@@ -172,7 +172,7 @@ class DistributedGraph(DistributedStorage):
             vertex_range, is_on_gpu=graph.device == "gpu",
         )  # fmt: skip
         columns = _select_columns(edges, source, destination, weight)
-        with find_missing_columns(edges, source, destination, weight, multi_edges):
+        with translate_key_errors(edges, source, destination, weight, multi_edges):
             frames = executor.compute_partitions(columns)
             numbers = _assign(executor.locate(frames), graph.num_partitions)
         infos = graph._build(numbers, frames, extra)

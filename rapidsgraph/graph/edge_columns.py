@@ -209,8 +209,8 @@ def read_partition_columns(
 
 
 @contextlib.contextmanager
-def find_missing_columns(edges: Frame, *options: Any) -> Iterator[None]:
-    """Replace a KeyError of Dask by a MissingColumnError that names the partition.
+def translate_key_errors(edges: Frame, *options: Any) -> Iterator[None]:
+    """Translate a KeyError of Dask to a MissingColumnError that names the partition.
 
     Dask raises the KeyError where it selects columns. A selection that tolerated missing columns
     would not be pushed down into the readers of files.
@@ -241,12 +241,17 @@ def find_missing_columns(edges: Frame, *options: Any) -> Iterator[None]:
 def _missing_in_file_error(
     number: int, edges: Frame, message: str, *columns: Any
 ) -> MissingColumnError | None:
-    """Return the error of a partition whose reader finds one of the columns missing, or None."""
+    """Return the error of a partition, by the message of a reader that misses one of its columns.
+
+    None if the message names none of the columns.
+    """
     for parameter, names in zip(("source", "destination", "weight"), columns, strict=True):
         for name in as_list(names):
             if name is not None and repr(name) in message:
                 others = [column for column in edges.columns if repr(column) not in message]
                 error = frames.missing_column_error(name, others, parameter)
+                if parameter == "weight":
+                    error = error.with_hint(FRAME_WEIGHT_HINT)
                 return error.with_fields(partition=number)
     return None
 

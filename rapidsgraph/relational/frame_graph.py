@@ -25,9 +25,9 @@ from ..graph.edge_columns import (
     EdgeColumns,
     EdgeSchema,
     choose_partition_error,
-    find_missing_columns,
     read_columns,
     read_partition_columns,
+    translate_key_errors,
 )
 from ..graph.local_graph import LocalGraph, Storage, storage_of
 from ..graph.multi_edges import MultiEdges
@@ -256,7 +256,7 @@ def _from_dask(edges: Frame, weight: str | None, multi_edges: str) -> FrameGraph
     read = delayed(_read_partition, pure=False)
     partitions = enumerate(edges[[*filter(None, options[:3])]].to_delayed())
     tasks = [read(number, partition, is_ordered, *options) for number, partition in partitions]
-    with find_missing_columns(edges, *options):
+    with translate_key_errors(edges, *options):
         arcs = DaskTable(tasks).persist()
         largest = compute(*map(delayed(_find_largest_names), arcs.partitions))
     errors = [error for error in largest if isinstance(error, GraphError)]

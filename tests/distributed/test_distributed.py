@@ -360,6 +360,8 @@ def test_a_file_of_a_dask_frame_lacks_a_column(tmp_path, missing):
         with pytest.raises(rg.MissingColumnError, match=f"no column '{missing}'") as caught:
             rg.sssp(spread, int(frame["source"][0]), method=method)
         assert (caught.value.column, caught.value.partition) == (missing, 1)
+        hint = "rg.Graph(edges, weight=None) ignores the column"
+        assert (caught.value.hint == hint) == (missing == "weight")
 
 
 def test_a_key_error_of_the_edges_is_raised_as_it_is(client):

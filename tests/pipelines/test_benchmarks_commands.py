@@ -209,6 +209,12 @@ def test_beside_cugraph_on_a_small_graph(tmp_path):
     assert {row["check"] for row in rows} == {"ok"}
 
 
+def test_sanitizer_needs_marked_tests(tmp_path):
+    (tmp_path / "test_a.py").write_text("def test_a(): ...")
+    with pytest.raises(ValueError, match="no test of .* has the mark `sanitizer`"):
+        next(sanitizer.measure("memcheck", tmp_path))
+
+
 def test_sanitizer_reads_the_summaries():
     output = "{} passed in 2.1s\nkernels not launched: {}\n========= ERROR SUMMARY: 0 errors\n"
     runs = [(0, output.format(3, "a.b, c.d, e.f")), (0, output.format(4, "c.d, g.h"))]
