@@ -155,12 +155,11 @@ __device__ __forceinline__ long long range_size(long long num_values, long long 
   return (num_values + num_ranges - 1) / num_ranges;
 }
 
-// The sum over the ranges before one, the same in every thread of the block. It is exact below
-// 2^53.
+// The sum over the ranges before one, the same in every thread of the block.
 __device__ __forceinline__ long long sum_before(long long range, const long long *sums) {
-  double before = 0;
-  for (long long i = threadIdx.x; i < range; i += blockDim.x) before += (double)sums[i];
-  return (long long)block_sum(before);
+  long long before = 0;
+  for (long long i = threadIdx.x; i < range; i += blockDim.x) before += sums[i];
+  return block_sum(before);
 }
 
 // sums[range] = sum of the values of every range, which are not negative.
@@ -172,7 +171,7 @@ extern "C" __global__ void sum_ranges(long long num_values, long long num_ranges
     long long sum = 0;
     for (long long i = range * size + threadIdx.x; i < stop; i += blockDim.x)
       sum += (long long)values[i];
-    sum = (long long)block_sum((double)sum);
+    sum = block_sum(sum);
     if (threadIdx.x == 0) sums[range] = sum;
   }
 }

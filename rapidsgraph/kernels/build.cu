@@ -67,7 +67,7 @@ __device__ __forceinline__ void add_prefix_counts(long long start, long long sto
                                                   long long min_name, long long high, u64 *id_words,
                                                   long long *sums, u64 *arrived_blocks, u64 barrier,
                                                   long long *num_names) {
-  count = (long long)block_sum((double)count);
+  count = block_sum(count);
   if (threadIdx.x == 0) sums[blockIdx.x] = count;
   grid_barrier(arrived_blocks, barrier + 1);
   long long before = 0, total = 0;
@@ -75,8 +75,8 @@ __device__ __forceinline__ void add_prefix_counts(long long start, long long sto
     total += sums[block];
     before += block < blockIdx.x ? sums[block] : 0;
   }
-  before = (long long)block_sum((double)before);
-  total = (long long)block_sum((double)total);
+  before = block_sum(before);
+  total = block_sum(total);
   if (blockIdx.x == 0 && threadIdx.x == 0) num_names[0] = total;
   if (min_name == 0 && total == high + 1) return;
   for (long long base = start; base < stop; base += blockDim.x) {

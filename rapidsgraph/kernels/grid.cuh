@@ -16,14 +16,15 @@ __device__ __forceinline__ T warp_sum(T value) {
 }
 
 // The sum over a block, the same in every thread; every thread of the block must call it.
-__device__ __forceinline__ double block_sum(double value) {
-  __shared__ double sums[WARP];
+template <class T>
+__device__ __forceinline__ T block_sum(T value) {
+  __shared__ T sums[WARP];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
   value = warp_sum(value);
   __syncthreads();
   if (lane == 0) sums[warp] = value;
   __syncthreads();
-  return warp_sum(lane < warps ? sums[lane] : 0.0);
+  return warp_sum(lane < warps ? sums[lane] : T(0));
 }
 
 // *total += the sum over a block, by one atomic addition; one per warp would serialize on the
