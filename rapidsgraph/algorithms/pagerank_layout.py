@@ -17,7 +17,6 @@ References
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -377,18 +376,14 @@ def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:
     """Return the arrays that `launch_iterations` needs only within a launch, by parameter name."""
     xp = device.array_module(layout.order)
     num_partials = 2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks()
-    sizes = max(layout.num_chunks, 1), num_partials, 1, layout.num_long_rows // 2 + 1
-    block = xp.zeros(sum(sizes))  # one allocation takes less time than four
-    chunk_sums, partials, arrived_blocks, arrived_chunks = (
-        block[stop - size : stop]
-        for stop, size in zip(itertools.accumulate(sizes), sizes, strict=True)
+    return device.allocate(
+        xp,
+        zeroed=True,
+        chunk_sums=(max(layout.num_chunks, 1), np.float64),
+        arrived_chunks=(layout.num_long_rows + 1, np.int32),
+        arrived_blocks=(1, np.uint64),
+        partials=(num_partials, np.float64),
     )
-    return {
-        "chunk_sums": chunk_sums,
-        "arrived_chunks": arrived_chunks.view(xp.int32),
-        "arrived_blocks": arrived_blocks.view(xp.uint64),
-        "partials": partials,
-    }
 
 
 def launch_iterations(

@@ -182,9 +182,15 @@ def run_bfs(
     in_adjacency = graph.csc if bottom_up else adjacency
     distances = xp.empty(num_vertices, xp.int32)
     predecessor_ids = xp.empty(num_vertices if predecessors else 0, xp.int32)
-    work_space = _allocate_work_space(graph)
     num_words = (num_vertices + 31) // 32
     num_queues = 2 if xp is not np else 3  # two queues, or 64-bit keys and a queue
+    arrays = device.allocate(
+        xp,
+        chunks=(_count_chunks(graph), np.int64),
+        queues=(num_queues * num_vertices + 2, np.int32),
+        frontier_bits=(3 * num_words, np.uint32),
+    )
+    counters = _allocate_counters(xp)
     device.launch(
         "bfs", "search", size=num_vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
         cooperative=True, shared_bytes=SHARED_FRONTIER * SHARED_VERTEX_BYTES,
@@ -193,11 +199,9 @@ def run_bfs(
         num_targets=targets.size, targets=targets,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors,
         in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors, distances=distances,
-        predecessors=predecessor_ids,
-        queues=xp.empty(num_queues * num_vertices + 2, xp.int32),
-        frontier_bits=xp.empty(3 * num_words, xp.uint32), **work_space,
+        predecessors=predecessor_ids, **arrays, **counters,
     )  # fmt: skip
-    num_rounds = work_space["state"].reshape(())
+    num_rounds = counters["state"].reshape(())
     if logger.isEnabledFor(logging.DEBUG):  # on a GPU, reading the number waits for the search
         logger.debug("bfs: %d levels from %d sources", int(num_rounds), ids.size)
     return TraversalResult(distances, predecessor_ids, num_rounds)
@@ -291,7 +295,7 @@ def relax_from(
             adjacency.weights, distances, queues,
         )  # fmt: skip
     adjacency, in_adjacency = lists or (adjacency, adjacency)
-    work_space = _allocate_work_space(graph)
+    counters = _allocate_counters(xp)
     device.launch(
         "sssp", "shortest_paths", size=num_vertices + graph.num_arcs // 4,
         threads=COOPERATIVE_THREADS, cooperative=True,
@@ -303,9 +307,10 @@ def relax_from(
         in_weights=in_adjacency.weights, distances=distances, queues=queues,
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
         min_distance=device.full(3, math.inf, np.float64, xp),
-        pull_start=xp.empty(1, np.float64) if pull_start is None else pull_start, **work_space,
+        pull_start=xp.empty(1, np.float64) if pull_start is None else pull_start,
+        chunks=xp.empty(_count_chunks(graph), np.int64), **counters,
     )  # fmt: skip
-    return work_space["state"].reshape(())
+    return counters["state"].reshape(())
 
 
 def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
@@ -314,17 +319,17 @@ def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
     return xp.zeros(size, xp.int32) if xp is np else xp.empty(size, xp.int32)
 
 
-def _allocate_work_space(graph: Any) -> dict[str, Any]:
-    """Return the arrays by which blocks synchronize, and chunks of long lists of two frontiers."""
-    xp = graph.xp
-    num_chunks = 0 if xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
-    zeros = xp.zeros(NUM_COUNTERS + 2, xp.int64)  # one allocation takes less time than three
-    return {
-        "chunks": xp.empty(num_chunks, np.int64),
-        "counters": zeros[:NUM_COUNTERS],
-        "arrived_blocks": zeros[NUM_COUNTERS : NUM_COUNTERS + 1].view(xp.uint64),
-        "state": zeros[NUM_COUNTERS + 1 :],
-    }
+def _count_chunks(graph: Any) -> int:
+    """Return the size of the array of chunks of long lists of two frontiers."""
+    return 0 if graph.xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
+
+
+def _allocate_counters(xp: ModuleType) -> dict[str, Array]:
+    """Return the arrays by which blocks synchronize."""
+    return device.allocate(
+        xp, zeroed=True, counters=(NUM_COUNTERS, np.int64), arrived_blocks=(1, np.uint64),
+        state=(1, np.int64),
+    )  # fmt: skip
 
 
 def _compute_predecessors(

@@ -34,6 +34,7 @@ CGROUP_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_f
 CGROUP_V2 = ("memory.max", "memory.current", "inactive_file")
 NO_CGROUP_LIMIT = 1 << 60  # version 1 reports a number near 2^63 for an unlimited group
 
+ALIGNMENT = 256  # bytes, of arrays that share an allocation
 MIN_CUDA_CACHE_BYTES = 2**24  # CuPy's kernel cache is not used on a disk with less free space
 
 
@@ -64,6 +65,38 @@ def to_host(array: Any) -> np.ndarray:
 def import_cupy() -> ArrayModule:
     """Import CuPy and return it."""
     return importlib.import_module("cupy")
+
+
+def allocate(
+    xp: ArrayModule, *, zeroed: bool = False, **sizes: tuple[int, Any]
+) -> dict[str, Array]:
+    """Return one-dimensional arrays by name, which share one allocation on a GPU.
+
+    An allocation takes as long as a launch there. The memory is freed with the last array.
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy.
+    zeroed : bool, default False
+        Whether all values are 0; otherwise they are undefined.
+    **sizes : (int, dtype)
+        Number and type of the values of each array.
+    """
+    if xp is np:
+        create = np.zeros if zeroed else np.empty
+        return {name: create(size, dtype) for name, (size, dtype) in sizes.items()}
+    starts, num_bytes = [], 0
+    for size, dtype in sizes.values():
+        starts.append(num_bytes)
+        num_bytes += -(-size * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+    memory = xp.cuda.alloc(num_bytes)
+    if zeroed:
+        memory.memset_async(0, num_bytes)
+    return {
+        name: xp.ndarray(size, dtype, memory + start)
+        for start, (name, (size, dtype)) in zip(starts, sizes.items(), strict=True)
+    }
 
 
 def synchronize(xp: ArrayModule) -> None:

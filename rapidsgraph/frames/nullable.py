@@ -111,11 +111,16 @@ def mask_columns(columns: Sequence[Any]) -> list[tuple[Array, Array, int]]:
     if not columns:
         return []
     cupy, plc = device.import_cupy(), importlib.import_module("pylibcudf")
-    counts, filled = cupy.zeros(len(columns), cupy.int64), []
-    for number, column in enumerate(columns):
-        size = len(column[0]) if isinstance(column, tuple) else len(column)
-        num_bytes = plc.null_mask.bitmask_allocation_size_bytes(size)
-        words, count = cupy.empty(num_bytes // 4, cupy.uint32), counts[number:]
+    sizes = [len(column[0]) if isinstance(column, tuple) else len(column) for column in columns]
+    num_words = [plc.null_mask.bitmask_allocation_size_bytes(size) // 4 for size in sizes]
+    masks = device.allocate(
+        cupy, zeroed=True, counts=(len(columns), np.int64),
+        **{str(number): (size, np.uint32) for number, size in enumerate(num_words)},
+    )  # fmt: skip
+    counts, *all_words = masks.values()
+    filled = []
+    for number, (column, size, words) in enumerate(zip(columns, sizes, all_words, strict=True)):
+        count = counts[number:]
         if isinstance(column, NullableIntegers):
             values = column.write_mask(words, count)
         else:
