@@ -81,11 +81,15 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
     problem = PageRankProblem(graph, value_type, parameters)
     with reporter(parameters.progress, "PageRank", max_iterations) as report:
         if parameters.method == "auto":
-            values, iterations, residual = _iterate(problem, report)
+            values, state = _iterate(problem, report)
+            frame = graph.labeling.vertex_frame({"pagerank": values})  # while a GPU iterates
+            iterations, residual, _ = read_state(state)
+            report(iterations, f"change {residual:.1e}")
         else:
             values, iterations, residual = power_iterate(problem, parameters.method, report)
+            frame = graph.labeling.vertex_frame({"pagerank": values})
     logger.info("pagerank: %d iterations, residual %.3g", iterations, residual)
-    return graph.labeling.vertex_frame({"pagerank": values}), iterations, residual
+    return frame, iterations, residual
 
 
 class PageRankProblem:
@@ -174,8 +178,11 @@ class PageRankProblem:
         return int(max(1, min(pace / 10 / work, 10_000)))
 
 
-def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, float]:
-    """Iterate over the rows of a layout; return (PageRank by vertex, iterations, residual)."""
+def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, Array]:
+    """Iterate over the rows of a layout; return PageRank by vertex, and the state.
+
+    The last batch of iterations is not reported, and a GPU may still run it.
+    """
     graph, xp, value_type = problem.graph, problem.graph.xp, problem.value_type
     num_vertices = graph.num_vertices
     form, layout = _arrange(problem)
@@ -204,22 +211,26 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, int, floa
         "pagerank", "initialize_rows", start=start, num_starts=start.size,
         dangling_mass=dangling_mass, state=state, **rows,
     )  # fmt: skip
-    iterations, residual, has_converged = 0, math.inf, False
-    while iterations < problem.max_iterations and not has_converged:
-        count = min(problem.batch_size, problem.max_iterations - iterations)
+    num_remaining = problem.max_iterations
+    while num_remaining:
+        count = min(problem.batch_size, num_remaining)
+        num_remaining -= count
         form.launch_iterations(
             layout, count, problem.tolerance, problem.damping, teleport,
             problem.dangling_weights, contributions, pagerank, buffers, state,
             num_isolated=num_isolated,
         )  # fmt: skip
-        iterations, residual, has_converged = read_state(state)
-        report(iterations, f"change {residual:.1e}")
+        if num_remaining:
+            iterations, residual, has_converged = read_state(state)
+            if has_converged:
+                break
+            report(iterations, f"change {residual:.1e}")
     by_vertex = xp.empty(num_vertices, value_type)
     device.launch(
         "pagerank", "order_by_vertex", num_isolated=num_isolated, order=layout.order,
         state=state, result=by_vertex, **rows,
     )  # fmt: skip
-    return by_vertex, iterations, residual
+    return by_vertex, state
 
 
 def _arrange(problem: PageRankProblem) -> tuple[Any, Any]:
