@@ -30,6 +30,12 @@ STAGES = {
         build.filter_offsets count_t=int32
     """,
     "sort arcs": "build.pack_pairs",
+    "sort many arcs": """
+        bucket_sort.sort_buckets position_t=bool
+        radix_sort.sort_by_digit state_t=int32
+        radix_sort.count_digits
+    """,
+    "sort many weighted arcs": "bucket_sort.sort_buckets position_t=uint32",
     "sort weighted arcs": """
         radix_sort.sort_by_digit state_t=int32
         radix_sort.count_digits

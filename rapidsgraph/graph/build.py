@@ -24,6 +24,7 @@ from .csr import from_coo, mark_proper, sort_endpoints, symmetrize
 from .edge_columns import EdgeColumns, read_columns
 from .local_graph import GraphLike, LocalGraph, SelfLoops, StoredGraph, storage_of
 from .multi_edges import MULTI_EDGES, DefaultMultiEdges, MultiEdges
+from .pair_sort import MIN_BUCKET_SORTED
 from .vertex_arguments import check_vertices
 from .vertex_names import Labeling
 from .vertex_naming import kernel_type, name_vertices
@@ -156,10 +157,12 @@ def _compile_build(columns: EdgeColumns, multi_edges: MultiEdges, *, directed: b
         device.compile_ahead("name vertices", names=name_type)
         if name_type != np.int32:
             device.compile_ahead("convert names", names=name_type)
+    is_large = len(names) >= MIN_BUCKET_SORTED
     if weights is None:
-        device.compile_ahead("sort arcs")
+        device.compile_ahead("sort arcs", *["sort many arcs"] * is_large)
     else:
-        device.compile_ahead("sort weighted arcs", weights=weights.dtype)
+        stages = ["sort weighted arcs", *["sort many weighted arcs"] * is_large]
+        device.compile_ahead(*stages, weights=weights.dtype)
     if multi_edges != "keep":
         device.compile_ahead("merge arcs")
         if weights is not None:

@@ -1,9 +1,9 @@
 """Sort pairs of integer keys stably by both of them, such as arcs by row and neighbor.
 
-On a CPU by counting sort, least significant key first, or by comparisons if there are few pairs; on
-a GPU by radix sort of both keys packed into 64 bits, by that of CuPy if there are few pairs and no
-permutation is needed. The peak is at most 25 bytes per pair, including the permutation, besides the
-counters of the keys.
+On a CPU by counting sort, least significant key first, or by comparisons if there are few pairs. On
+a GPU by radix sort of both keys packed into 64 bits, which sorts small buckets in shared memory
+after one pass, or by that of CuPy if there are few pairs and no permutation is needed. The peak is
+at most 25 bytes per pair, including the permutation, besides the counters of the keys.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ import numpy as np
 from .. import device, kernels
 from ..device import Array
 from ..errors import GraphError
-from .radix_sort import sort_by_bits
+from ..kernels.constants import COOPERATIVE_THREADS
+from .radix_sort import DIGIT_BITS, count_digits, sort_by_bits
 
 MIN_PAIRS_PER_COUNTER = 1 / 16  # pairs per key below which counters cost more than comparisons
 MIN_COUNTED_PAIRS = 2**14  # pairs without order below which comparisons are as fast as counters
 # Pairs on a GPU from which `sort_by_bits` is faster than the sort of CuPy: by both keys, by one.
 MIN_RADIX_SORTED, MIN_RADIX_SORTED_BY_ONE = 2**23, 2**20
+# Pairs on a GPU from which buckets are sorted in shared memory, if keys have few pairs and buckets
+# are nearly equal: the last block to finish decides.
+MIN_BUCKET_SORTED, MAX_PAIRS_PER_KEY, MAX_IMBALANCE = 2**21, 8, 2
+MAX_TWIN_BYTES = 2**17  # shared memory as the twin of the kernel has it
 
 
 class SortedPairs(NamedTuple):
@@ -82,6 +87,10 @@ def _sort_on_gpu(
         )
     minor_bits, bits = ((count - 1).bit_length() for count in (num_minor_keys, num_keys))
     packed, order = _pack_pairs(pairs, minor_bits), None
+    if not minor_sorted and MIN_BUCKET_SORTED <= num_pairs <= MAX_PAIRS_PER_KEY * num_keys:
+        in_buckets = _sort_in_buckets(packed, num_keys, minor_bits, bits, with_order)
+        if in_buckets is not None:
+            return in_buckets
     min_sorted = MIN_RADIX_SORTED_BY_ONE if minor_sorted else MIN_RADIX_SORTED
     if with_order or num_pairs >= min_sorted:
         first_bit = minor_bits if minor_sorted else 0
@@ -96,6 +105,43 @@ def _sort_on_gpu(
         "build", "split_pairs", size=max(num_pairs, num_keys + 1),
         num_keys=num_keys, num_pairs=num_pairs, minor_bits=minor_bits, packed=packed,
         offsets=offsets, minor=minor, num_distinct=num_distinct,
+    )  # fmt: skip
+    return SortedPairs(offsets, minor, order if with_order else None, num_distinct)
+
+
+def _sort_in_buckets(
+    packed: Array, num_keys: int, minor_bits: int, bits: int, with_order: bool
+) -> SortedPairs | None:
+    """Sort pairs in buckets of consecutive major keys, or return None if one is too large.
+
+    A bucket has the pairs of the same `DIGIT_BITS` upper bits, and must fit in shared memory.
+    """
+    bucket_bits, item_bytes = bits - DIGIT_BITS, 8 if with_order else 4
+    num_pairs, xp = packed.size, device.array_module(packed)
+    shared_bytes = MAX_TWIN_BYTES if xp is np else device.max_shared_bytes()
+    capacity = (shared_bytes - (4 << max(bucket_bits, 0))) // item_bytes
+    if bucket_bits < 0 or num_pairs > capacity << DIGIT_BITS:
+        return None
+    first_bit = minor_bits + bucket_bits
+    histogram = count_digits(packed, first_bit, DIGIT_BITS)
+    largest = int(device.to_host(histogram).max())
+    if largest > min(capacity, MAX_IMBALANCE * num_pairs >> DIGIT_BITS):
+        return None
+    packed, positions = sort_by_bits(
+        packed, first_bit, DIGIT_BITS, with_positions=with_order, histograms=histogram
+    )
+    offsets, minor = xp.empty(num_keys + 1, xp.int64), xp.empty(num_pairs, xp.int32)
+    num_distinct = xp.zeros(1, xp.int64)
+    if not with_order:
+        positions = device.no_values(bool, xp)
+    order = xp.empty_like(positions) if with_order else positions
+    device.launch(
+        "bucket_sort", "sort_buckets", size=num_pairs,
+        geometry=(1 << DIGIT_BITS, COOPERATIVE_THREADS),
+        shared_bytes=largest * item_bytes + (4 << bucket_bits),
+        num_keys=num_keys, minor_bits=minor_bits, bucket_bits=bucket_bits, capacity=largest,
+        histogram=histogram, packed=packed, positions=positions, offsets=offsets, minor=minor,
+        order=order, num_distinct=num_distinct,
     )  # fmt: skip
     return SortedPairs(offsets, minor, order if with_order else None, num_distinct)
 

@@ -6,14 +6,44 @@ import numpy as np
 
 from .. import device
 from ..device import Array
-from ..kernels.constants import SORT_DIGITS, SORT_PASSES, SORT_TILE
+from ..kernels.constants import BLOCK_THREADS, SORT_DIGITS, SORT_PASSES, SORT_TILE
 
 DIGIT_BITS = SORT_DIGITS.bit_length() - 1
+BLOCKS_PER_MULTIPROCESSOR = 2048 // BLOCK_THREADS  # that are resident
 MAX_SHORT_STATES = 2**29  # keys that a state of 32 bits counts
 
 
+def count_digits(keys: Array, first_bit: int, num_bits: int) -> Array:
+    """Return how many keys have each digit in each pass of `sort_by_bits`.
+
+    Returns
+    -------
+    int64, shape (passes * SORT_DIGITS,)
+    """
+    num_passes, xp = _count_passes(num_bits), device.array_module(keys)
+    histograms = xp.zeros(num_passes * SORT_DIGITS, xp.int64)
+    # More blocks than a GPU holds at once would only add to the histograms more often.
+    max_blocks = 1 if xp is np else BLOCKS_PER_MULTIPROCESSOR * device.num_multiprocessors()
+    geometry = max(1, min(max_blocks, -(-keys.size // BLOCK_THREADS))), BLOCK_THREADS
+    device.launch(
+        "radix_sort", "count_digits", size=keys.size, geometry=geometry, num_keys=keys.size,
+        first_bit=first_bit, num_bits=num_bits, digit_bits=-(-num_bits // num_passes),
+        num_passes=num_passes, keys=keys, histograms=histograms,
+    )  # fmt: skip
+    return histograms
+
+
+def _count_passes(num_bits: int) -> int:
+    return max(1, -(-num_bits // DIGIT_BITS))
+
+
 def sort_by_bits(
-    keys: Array, first_bit: int, num_bits: int, *, with_positions: bool = False
+    keys: Array,
+    first_bit: int,
+    num_bits: int,
+    *,
+    with_positions: bool = False,
+    histograms: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the keys in the stable order of some of their bits, and their former positions.
 
@@ -25,6 +55,8 @@ def sort_by_bits(
         The keys are compared by `num_bits` bits from `first_bit` on.
     with_positions : bool, default False
         Whether to return positions, of fewer than 2^32 keys.
+    histograms : array, optional
+        From `count_digits`, if it has been called.
 
     Returns
     -------
@@ -35,7 +67,7 @@ def sort_by_bits(
     positions = new_positions = device.no_values(np.uint32, xp)
     if not num_keys:
         return keys, positions
-    num_passes = max(1, -(-num_bits // DIGIT_BITS))
+    num_passes = _count_passes(num_bits)
     if with_positions:
         new_positions = xp.empty(num_keys, xp.uint32)
     if with_positions and num_passes > 1:  # the first pass reads none
@@ -43,15 +75,14 @@ def sort_by_bits(
     digit_bits, num_tiles = -(-num_bits // num_passes), -(-num_keys // SORT_TILE)
     assert num_passes <= SORT_PASSES
     assert num_keys < 2**32 or not with_positions
-    counters = xp.zeros(num_passes * (SORT_DIGITS + 1), xp.int64)
-    histograms, tickets = counters[:-num_passes], counters[-num_passes:].view(xp.uint64)
-    device.launch(
-        "radix_sort", "count_digits", size=num_keys, num_keys=num_keys, first_bit=first_bit,
-        num_bits=num_bits, digit_bits=digit_bits, num_passes=num_passes, keys=keys,
-        histograms=histograms,
-    )  # fmt: skip
+    if histograms is None:
+        histograms = count_digits(keys, first_bit, num_bits)
     state_type = xp.int32 if num_keys < MAX_SHORT_STATES else xp.int64
-    states = xp.zeros(num_tiles * SORT_DIGITS, state_type)
+    counters = device.allocate(
+        xp, zeroed=True, states=(num_tiles * SORT_DIGITS, state_type),
+        tickets=(num_passes, np.uint64),
+    )  # fmt: skip
+    states, tickets = counters.values()
     new_keys = xp.empty_like(keys)
     for number in range(num_passes):
         bit = number * digit_bits

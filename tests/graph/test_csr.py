@@ -91,9 +91,13 @@ def test_minor_keys_have_a_bound_of_their_own(xp, rows, bound):
             )
 
 
-@pytest.fixture
-def as_on_gpu(monkeypatch):
+@pytest.fixture(params=["radix", "buckets"])
+def as_on_gpu(request, monkeypatch):
     """Arrays of NumPy are sorted as on a GPU, by the twins of its kernels; few keys are many."""
+    if request.param == "buckets":
+        monkeypatch.setattr(pair_sort, "MIN_BUCKET_SORTED", 500)
+        monkeypatch.setattr(pair_sort, "MAX_PAIRS_PER_KEY", 2**40)
+        monkeypatch.setattr(pair_sort, "MAX_IMBALANCE", 2**20)
     monkeypatch.setattr(device, "is_on_gpu", lambda array: True)
     monkeypatch.setattr(pair_sort, "MIN_RADIX_SORTED", 500)
     monkeypatch.setattr(pair_sort, "MIN_RADIX_SORTED_BY_ONE", 500)
