@@ -25,7 +25,7 @@ MIN_RADIX_SORTED, MIN_RADIX_SORTED_BY_ONE = 2**23, 2**20
 # Pairs on a GPU from which buckets are sorted in shared memory, if keys have few pairs and buckets
 # are nearly equal: the last block to finish decides.
 MIN_BUCKET_SORTED, MAX_PAIRS_PER_KEY, MAX_IMBALANCE = 2**21, 8, 2
-MAX_TWIN_BYTES = 2**17  # shared memory as the twin of the kernel has it
+TWIN_SHARED_BYTES = 2**17  # of shared memory, on a CPU
 
 
 class SortedPairs(NamedTuple):
@@ -88,9 +88,13 @@ def _sort_on_gpu(
     minor_bits, bits = ((count - 1).bit_length() for count in (num_minor_keys, num_keys))
     packed, order = _pack_pairs(pairs, minor_bits), None
     if not minor_sorted and MIN_BUCKET_SORTED <= num_pairs <= MAX_PAIRS_PER_KEY * num_keys:
-        in_buckets = _sort_in_buckets(packed, num_keys, minor_bits, bits, with_order)
-        if in_buckets is not None:
-            return in_buckets
+        buckets = _count_buckets(packed, minor_bits, bits, with_order)
+        if buckets is not None:
+            packed, order = sort_by_bits(
+                packed, minor_bits + bits - DIGIT_BITS, DIGIT_BITS, with_positions=with_order,
+                histograms=buckets[0],
+            )  # fmt: skip
+            return _sort_buckets(packed, order, num_keys, minor_bits, bits, buckets)
     min_sorted = MIN_RADIX_SORTED_BY_ONE if minor_sorted else MIN_RADIX_SORTED
     if with_order or num_pairs >= min_sorted:
         first_bit = minor_bits if minor_sorted else 0
@@ -109,38 +113,47 @@ def _sort_on_gpu(
     return SortedPairs(offsets, minor, order if with_order else None, num_distinct)
 
 
-def _sort_in_buckets(
-    packed: Array, num_keys: int, minor_bits: int, bits: int, with_order: bool
-) -> SortedPairs | None:
-    """Sort pairs in buckets of consecutive major keys, or return None if one is too large.
+def _count_buckets(
+    packed: Array, minor_bits: int, bits: int, with_order: bool
+) -> tuple[Array, int] | None:
+    """Return the sizes of buckets and the largest one, or None if it is too large.
 
-    A bucket has the pairs of the same `DIGIT_BITS` upper bits, and must fit in shared memory.
+    A bucket has the pairs of the same `DIGIT_BITS` upper bits. It must fit in shared memory, and
+    not be much larger than others.
     """
-    bucket_bits, item_bytes = bits - DIGIT_BITS, 8 if with_order else 4
     num_pairs, xp = packed.size, device.array_module(packed)
-    shared_bytes = MAX_TWIN_BYTES if xp is np else device.max_shared_bytes()
-    capacity = (shared_bytes - (4 << max(bucket_bits, 0))) // item_bytes
-    if bucket_bits < 0 or num_pairs > capacity << DIGIT_BITS:
+    shared_bytes = TWIN_SHARED_BYTES if xp is np else device.max_shared_bytes()
+    capacity = (shared_bytes - (4 << max(bits - DIGIT_BITS, 0))) // (8 if with_order else 4)
+    if bits < DIGIT_BITS or num_pairs > capacity << DIGIT_BITS:
         return None
-    first_bit = minor_bits + bucket_bits
-    histogram = count_digits(packed, first_bit, DIGIT_BITS)
-    largest = int(device.to_host(histogram).max())
-    if largest > min(capacity, MAX_IMBALANCE * num_pairs >> DIGIT_BITS):
-        return None
-    packed, positions = sort_by_bits(
-        packed, first_bit, DIGIT_BITS, with_positions=with_order, histograms=histogram
-    )
-    offsets, minor = xp.empty(num_keys + 1, xp.int64), xp.empty(num_pairs, xp.int32)
+    sizes = count_digits(packed, minor_bits + bits - DIGIT_BITS, DIGIT_BITS)
+    largest = int(device.to_host(sizes).max())
+    is_small = largest <= min(capacity, MAX_IMBALANCE * num_pairs >> DIGIT_BITS)
+    return (sizes, largest) if is_small else None
+
+
+def _sort_buckets(
+    packed: Array,
+    positions: Array,
+    num_keys: int,
+    minor_bits: int,
+    bits: int,
+    buckets: tuple[Array, int],
+) -> SortedPairs:
+    """Sort pairs that are in buckets; `positions` are empty if no order is wanted."""
+    (sizes, largest), xp = buckets, device.array_module(packed)
+    with_order, bucket_bits = positions.size > 0, bits - DIGIT_BITS
+    offsets, minor = xp.empty(num_keys + 1, xp.int64), xp.empty(packed.size, xp.int32)
     num_distinct = xp.zeros(1, xp.int64)
     if not with_order:
         positions = device.no_values(bool, xp)
     order = xp.empty_like(positions) if with_order else positions
     device.launch(
-        "bucket_sort", "sort_buckets", size=num_pairs,
+        "bucket_sort", "sort_buckets", size=packed.size,
         geometry=(1 << DIGIT_BITS, COOPERATIVE_THREADS),
-        shared_bytes=largest * item_bytes + (4 << bucket_bits),
+        shared_bytes=largest * (8 if with_order else 4) + (4 << bucket_bits),
         num_keys=num_keys, minor_bits=minor_bits, bucket_bits=bucket_bits, capacity=largest,
-        histogram=histogram, packed=packed, positions=positions, offsets=offsets, minor=minor,
+        histogram=sizes, packed=packed, positions=positions, offsets=offsets, minor=minor,
         order=order, num_distinct=num_distinct,
     )  # fmt: skip
     return SortedPairs(offsets, minor, order if with_order else None, num_distinct)
