@@ -46,6 +46,7 @@ CACHE_BYTES = 192 * 1024  # of shared memory; more would leave too little L1 cac
 MIN_CACHED_GATHERS = 0.1  # fraction of gathers that must hit the cache to be worth filling it
 SIMILAR_COVERAGE = 0.9  # rows and contributions share an order that covers this much of the best
 NUM_CPU_BLOCKS = 64  # vertex ranges with a partial sum each, on a CPU
+MIN_BLOCK_SIZE = 2**10  # rows and arcs of such a range; the kernel allocates memory for each
 
 
 @dataclass(frozen=True)
@@ -375,7 +376,11 @@ def _count_cacheable(count: int, value_type: type) -> int:
 def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:
     """Return the arrays that `launch_iterations` needs only within a launch, by parameter name."""
     xp = device.array_module(layout.order)
-    num_partials = 2 * NUM_CPU_BLOCKS if xp is np else 4 * device.max_cooperative_blocks()
+    if xp is np:
+        num_blocks = (layout.order.size + layout.neighbors.size) // MIN_BLOCK_SIZE
+        num_partials = 2 * min(max(num_blocks, 1), NUM_CPU_BLOCKS)
+    else:
+        num_partials = 4 * device.max_cooperative_blocks()
     return device.allocate(
         xp,
         zeroed=True,

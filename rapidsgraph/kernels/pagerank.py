@@ -313,9 +313,9 @@ def order_by_vertex(
     result,
 ):
     last = contributions.reshape(2, num_contributions + 1)[int(state[0]) % 2]
-    is_dangling = inverse_weights == 0
-    values = last[contribution_index if has_contribution_index else slice(num_vertices)]
-    values = np.where(is_dangling, pagerank, values / np.where(is_dangling, 1, inverse_weights))
+    last = last[contribution_index if has_contribution_index else slice(num_vertices)]
+    values = pagerank.copy()
+    np.divide(last, inverse_weights, out=values, where=inverse_weights != 0)
     if num_isolated:
         values[num_vertices - num_isolated :] = state[4]
     result[order] = values
