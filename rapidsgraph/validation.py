@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NoReturn, ParamSpec, TypeVar
+from typing import Any, Literal, NoReturn, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from .errors import GraphError, InsufficientMemoryError, format_bytes, format_va
 logger = logging.getLogger(__name__)
 
 FramesMethod = Literal["auto", "frames"]  # of algorithms with one kernel form
+FRAMES_METHODS = get_args(FramesMethod)
 MAX_VERTICES = 2**31 - 1
 # Integer names are looked up in a table over their range if it has at most this many integers more
 # than there are values.

@@ -52,8 +52,7 @@ def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> F
         stages = ["list similarities", "common neighbors"]
     graph, kind = undirected_graph(graph, *stages), parameters.kind
     labeling = graph.labeling
-    source, destination = (labeling.endpoint_columns(end) for end in ("source", "destination"))
-    labeling.check_name_collisions(kind, *source.values(), *destination.values())
+    labeling.check_edge_collisions(kind)
     check_run_memory(graph, "neighbor_similarity", f"similarity of {graph.num_edges:,} edges")
     adjacency = neighborhoods(graph)
     if parameters.pairs is None:

@@ -47,12 +47,7 @@ BYTES_PER_SLOT = 8  # a key and a count
 def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
     """Compare the endpoints of every edge; see `rapidsgraph.structural_similarity`."""
     graph = undirected_graph(graph, "list similarities", "common neighbors")
-    endpoint_columns = [
-        name
-        for endpoint in ("source", "destination")
-        for name in graph.labeling.endpoint_columns(endpoint).values()
-    ]
-    graph.labeling.check_name_collisions("similarity", *endpoint_columns)
+    graph.labeling.check_edge_collisions("similarity")
     check_run_memory(graph, "structural_similarity", f"similarity of {graph.num_edges:,} edges")
     adjacency, common = neighborhoods(graph), common_neighbors(graph, parameters.method)
     return similarity_frame(

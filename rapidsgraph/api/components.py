@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from ..algorithms.parameters import ComponentParameters
 from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..validation import FramesMethod, check_choice, check_flag, suggest_parameters
+from ..validation import FRAMES_METHODS, FramesMethod, check_choice, check_flag, suggest_parameters
 
 
 @suggest_parameters
@@ -106,7 +104,7 @@ def connected_components(
     3      d          0
     4      e          0
     """
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     check_flag("strong", strong)
     parameters = ComponentParameters(method=method, strong=bool(strong), memory_limit=memory_limit)
     return run("connected_components", graph, parameters)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from ..algorithms.parameters import Parameters
 from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..validation import FramesMethod, check_choice, suggest_parameters
+from ..validation import FRAMES_METHODS, FramesMethod, check_choice, suggest_parameters
 
 
 @suggest_parameters
@@ -85,5 +83,5 @@ def core_number(
     2       2     2
     3       3     1
     """
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     return run("core_number", graph, Parameters(method=method, memory_limit=memory_limit))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from ..algorithms.parameters import LabelParameters
 from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..validation import FramesMethod, check_choice, check_count, check_seed, suggest_parameters
+from ..validation import (
+    FRAMES_METHODS,
+    FramesMethod,
+    check_choice,
+    check_count,
+    check_seed,
+    suggest_parameters,
+)
 
 
 @suggest_parameters
@@ -104,7 +109,7 @@ def label_propagation(
     5       6      3
     """
     check_count("iterations", iterations)
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     check_seed(seed)
     parameters = LabelParameters(
         method=method, iterations=int(iterations), seed=None if seed is None else int(seed),

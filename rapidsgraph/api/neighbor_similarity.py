@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 from ..algorithms.neighbor_similarity import KINDS, Kind
 from ..algorithms.parameters import SimilarityParameters
 from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..validation import FramesMethod, check_choice, suggest_parameters
+from ..validation import FRAMES_METHODS, FramesMethod, check_choice, suggest_parameters
 
 
 @suggest_parameters
@@ -88,7 +88,7 @@ def neighbor_similarity(
     1       0            3      1.0
     """
     check_choice("kind", kind, KINDS)
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     parameters = SimilarityParameters(
         pairs=pairs, kind=kind, method=method, memory_limit=memory_limit
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import get_args
 
 from ..algorithms.parameters import PathParameters, SearchParameters
 from ..algorithms.traversal import check_cutoff, check_depth_limit
@@ -11,7 +10,14 @@ from ..dispatch import run
 from ..frames import Frame, Vertices
 from ..graph.local_graph import GraphLike
 from ..progress import Progress
-from ..validation import GRAPH_CALLS, FramesMethod, check_choice, check_flag, suggest_parameters
+from ..validation import (
+    FRAMES_METHODS,
+    GRAPH_CALLS,
+    FramesMethod,
+    check_choice,
+    check_flag,
+    suggest_parameters,
+)
 
 
 @suggest_parameters
@@ -99,7 +105,7 @@ def bfs(
     2       2         1            0
     3       3         2            1
     """
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     max_distance = float(check_depth_limit(depth_limit))
     check_flag("predecessors", predecessors)
     parameters = SearchParameters(
@@ -194,7 +200,7 @@ def sssp(
     1       1       0.5            0
     2       2       1.5            1
     """
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     max_distance = check_cutoff(cutoff)
     check_flag("predecessors", predecessors)
     parameters = SearchParameters(
@@ -281,7 +287,7 @@ def shortest_path(
     2       1       0         0
     3       1       1         1
     """
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     check_flag("weighted", weighted)
     parameters = PathParameters(
         source=source, target=target, weighted=bool(weighted), method=method,

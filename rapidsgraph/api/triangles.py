@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from ..algorithms.parameters import Parameters
 from ..dispatch import run
 from ..frames import Frame
 from ..graph.local_graph import GraphLike
-from ..validation import FramesMethod, check_choice, suggest_parameters
+from ..validation import FRAMES_METHODS, FramesMethod, check_choice, suggest_parameters
 
 
 @suggest_parameters
@@ -80,7 +78,7 @@ def triangle_count(
     2       2          1
     3       3          0
     """
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     return run("triangle_count", graph, Parameters(method=method, memory_limit=memory_limit))
 
 
@@ -160,7 +158,7 @@ def clustering_coefficient(
     2       2     0.333333
     3       3     0.000000
     """
-    check_choice("method", method, get_args(FramesMethod))
+    check_choice("method", method, FRAMES_METHODS)
     return run(
         "clustering_coefficient", graph, Parameters(method=method, memory_limit=memory_limit)
     )

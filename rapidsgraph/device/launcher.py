@@ -395,8 +395,7 @@ def launch(
     for position, kind in scalars:
         if type(values[position]) is not kind:
             values[position] = kind(values[position])
-    arrays = [values[position] for position in array_positions]
-    if not is_on_gpu(arrays[0]):
+    if not is_on_gpu(values[array_positions[0]]):
         twin = _find_twin(stem, entry)
         if isinstance(twin, FunctionType):  # operations of NumPy, on one thread
             twin(*values)
@@ -405,6 +404,7 @@ def launch(
             twin(*values)
         return
     device_id = current_gpu()
+    arrays = [values[position] for position in array_positions]
     key = (stem, entry, cooperative, device_id, *[array.dtype for array in arrays])
     is_contiguous = all([array.flags.c_contiguous for array in arrays])  # faster than by iterator
     function = _bound_functions.get(key) if is_contiguous else None

@@ -70,10 +70,11 @@ def value_range(arrays: Sequence[Array]) -> tuple[int, int]:
 
 def full(size: int, value: float, dtype: Any, xp: ArrayModule) -> Array:
     """Return an array of `size` copies of a value, which is exact in double precision."""
-    if xp is np:
-        return np.full(size, value, dtype)
     values = xp.empty(size, dtype)
-    launch("arrays", "fill", size=size, num_values=size, value=value, values=values)
+    if xp is np:
+        values.fill(value)
+    else:
+        launch("arrays", "fill", size=size, num_values=size, value=value, values=values)
     return values
 
 
@@ -232,7 +233,7 @@ def flatnonzero(flags: Array) -> Array:
     xp, size = array_module(flags), flags.size
     dtype = np.int32 if size < 2**31 else np.int64
     if xp is np:
-        return np.flatnonzero(flags).astype(dtype, copy=False)
+        return flags.nonzero()[0].astype(dtype, copy=False)
     num_ranges, sums = _sum_ranges(flags)
     # The positions of a single range are listed before they have been counted.
     max_positions = size if num_ranges == 1 else int(sums.get().sum())

@@ -21,7 +21,6 @@ from ..frames import Frame, compute_if_dask
 from ..graph.csr import offsets_from_sizes
 from ..layered.neighbor_similarity import (
     ComparedPairs,
-    check_columns,
     compare_pairs,
     count_edges,
     create_pair_frame,
@@ -44,7 +43,7 @@ def neighbor_similarity(
     kind, limit = parameters.kind, parameters.memory_limit
     if parameters.pairs is None:
         return _compare_all_edges(layered, "neighbor_similarity", kind, limit)
-    check_columns(layered.labeling, kind)
+    layered.labeling.check_edge_collisions(kind)
     with layered.client.as_current():
         pairs = compute_if_dask(parameters.pairs)
     sources, destinations = find_pairs(layered.labeling, pairs)
@@ -68,7 +67,7 @@ def structural_similarity(layered: DistributedLayeredStorage, parameters: Parame
 def _compare_all_edges(
     layered: DistributedLayeredStorage, algorithm: Algorithm, column: str, memory_limit: Any
 ) -> Frame:
-    check_columns(layered.labeling, column)
+    layered.labeling.check_edge_collisions(column)
     frame, _ = layered.run_algorithm(
         algorithm, _compare_edges, slice(None), None, algorithm, column,
         memory_limit=memory_limit, progress=None,

@@ -91,7 +91,7 @@ def _pandas_blocks(columns: Collection[Any]) -> list[tuple[Any, np.ndarray]] | N
     blocks = []
     for values, position in zip(columns, _positions(len(columns)), strict=True):
         if type(values) is np.ndarray and values.dtype.kind in "iufb":
-            blocks.append((values.reshape(1, -1), position))
+            blocks.append((values[np.newaxis], position))
         elif isinstance(values, array_type) and not isinstance(values, object_array_type):
             blocks.append((values, position))
         elif library_name(values) == "pandas" and _is_numbered_text(values):

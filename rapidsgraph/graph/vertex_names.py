@@ -239,14 +239,18 @@ class Labeling:
 
         Name columns that both endpoints share come first, once.
         """
-        endpoints: dict[str, Any] = {}
+        shared: dict[str, Any] = {}
+        specific: dict[str, Any] = {}
         types = dict(self.text_types)
         for endpoint, ids in (("source", sources), ("destination", destinations)):
-            specific, values = self.endpoint_columns(endpoint), self.names.columns(self.xp, ids)
-            endpoints |= {specific.get(label, label): values[label] for label in values}
-            types |= {name: self.text_types.get(label) for label, name in specific.items()}
-        shared = {label: endpoints[label] for label in self.names.labels if label in endpoints}
-        return frames.make_frame(self.library, {**shared, **endpoints, **columns}, types)
+            names = self.endpoint_columns(endpoint)
+            for label, values in self.names.columns(self.xp, ids).items():
+                if label in names:
+                    specific[names[label]] = values
+                    types[names[label]] = self.text_types.get(label)
+                else:
+                    shared[label] = values
+        return frames.make_frame(self.library, {**shared, **specific, **columns}, types)
 
     def text_column(self, codes: Array, categories: Sequence[str]) -> Any:
         """Return a text column of categories by their codes; for arrays on a GPU the codes."""
@@ -276,6 +280,11 @@ class Labeling:
     def check_name_collisions(self, *columns: str) -> None:
         """Raise GraphError if a name column has the name of a result column."""
         check_name_collisions(self.names.labels, columns)
+
+    def check_edge_collisions(self, *columns: str) -> None:
+        """Raise GraphError if a name column has the name of a column of `edge_frame`."""
+        source, destination = map(self.endpoint_columns, ("source", "destination"))
+        self.check_name_collisions(*columns, *source.values(), *destination.values())
 
     def ids(self, table: Any, parameter: str, labels: Sequence[str] | None = None) -> Array:
         """Return the int32 ids of the vertices that the name columns of an opened frame list."""

@@ -51,7 +51,7 @@ class ComparedPairs:
 def neighbor_similarity(storage: LayeredStorage, parameters: SimilarityParameters) -> Frame:
     """Compare neighborhoods in a layered edge list; see `rapidsgraph.neighbor_similarity`."""
     labeling, kind, limit = storage.labeling, parameters.kind, parameters.memory_limit
-    check_columns(labeling, kind)
+    labeling.check_edge_collisions(kind)
     if parameters.pairs is None:
         pairs = sort_edges(*count_edges(storage, "neighbor_similarity", TITLE, limit))
     else:
@@ -61,16 +61,10 @@ def neighbor_similarity(storage: LayeredStorage, parameters: SimilarityParameter
 
 def structural_similarity(storage: LayeredStorage, parameters: Parameters) -> Frame:
     """Compare endpoints of edges; see `rapidsgraph.structural_similarity`."""
-    check_columns(storage.labeling, "similarity")
+    storage.labeling.check_edge_collisions("similarity")
     limit, title = parameters.memory_limit, "structural similarity"
     pairs = sort_edges(*count_edges(storage, "structural_similarity", title, limit))
     return create_pair_frame(storage.labeling, pairs, "similarity")
-
-
-def check_columns(labeling: Labeling, column: str) -> None:
-    """Raise GraphError if a column of the result has the name of another one."""
-    endpoints = (labeling.endpoint_columns(end).values() for end in ("source", "destination"))
-    labeling.check_name_collisions(column, *(name for names in endpoints for name in names))
 
 
 def create_pair_frame(labeling: Labeling, pairs: ComparedPairs, column: str) -> Frame:
