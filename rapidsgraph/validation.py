@@ -295,9 +295,8 @@ def check_weights(weights: Any, column: str, xp: ArrayModule) -> Array:
         wider = xp.int32 if kind == "i" else xp.float32 if size < 4 else xp.float64
         with np.errstate(over="ignore"):  # infinity is refused below
             weights = weights.astype(wider)
-    if weights.size and not (
-        float(weights.min()) >= 0 and (weights.dtype.kind == "i" or float(weights.max()) < np.inf)
-    ):  # a NaN makes the smallest NaN, which is not >= 0
+    weights = xp.ascontiguousarray(weights)
+    if not device.are_in_range(weights, 0, math.inf):
         row = int((~(weights >= 0) | (weights == np.inf)).argmax())
         value = weights[row].item()
         raise GraphError(
@@ -308,7 +307,7 @@ def check_weights(weights: Any, column: str, xp: ArrayModule) -> Array:
             row=row,
             value=value,
         )
-    return xp.ascontiguousarray(weights)
+    return weights
 
 
 def _not_numbers(weights: Any, column: str) -> GraphError:

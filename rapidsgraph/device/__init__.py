@@ -41,6 +41,7 @@ from .launcher import (
 from .operations import (
     accumulate,
     arange,
+    are_in_range,
     astype,
     compress,
     copy,
@@ -71,6 +72,7 @@ __all__ = [
     "accumulate",
     "allocate",
     "arange",
+    "are_in_range",
     "array_module",
     "astype",
     "cgroup_memory",

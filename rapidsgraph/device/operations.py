@@ -172,6 +172,21 @@ def mark_range(values: Array, low: float = -math.inf, high: float = math.inf) ->
     return values < high if low == -math.inf else (values >= low) & (values < high)
 
 
+def are_in_range(values: Array, low: float, high: float) -> bool:
+    """Return whether all C-contiguous numbers are at least `low` and below `high`; NaN is not."""
+    if is_on_gpu(values):
+        count = array_module(values).zeros(1, "int64")
+        launch(
+            "arrays", "count_outside", size=values.size,
+            num_values=values.size, values=values, low=low, high=high, count=count,
+        )  # fmt: skip
+        return not count.item()
+    if not values.size:
+        return True
+    is_below = high == math.inf and values.dtype.kind != "f"  # any integer
+    return bool(values.min() >= low and (is_below or values.max() < high))
+
+
 def astype(values: Array, dtype: Any) -> Array:
     """Return values as `dtype`: the same array if that is their type."""
     if values.dtype == dtype or not is_on_gpu(values) or not values.flags.c_contiguous:

@@ -39,6 +39,7 @@ STAGES = {
     "sort weighted arcs": """
         radix_sort.sort_by_digit state_t=int32
         radix_sort.count_digits
+        arrays.count_outside value_t={weights}
         build.pack_pairs
         build.permute order_t=uint32 weight_t={weights}
     """,

@@ -99,8 +99,8 @@ class NullableIntegers:
         return integers if is_shared else column
 
 
-def mask_columns(columns: Sequence[Any]) -> list[tuple[Array, Array, int]]:
-    """Return the values, the mask and the number of nulls of each column for pylibcudf.
+def mask_columns(columns: Sequence[Any]) -> list[Any]:
+    """Return nullable columns as columns of pylibcudf, with masks unless they have no nulls.
 
     This waits for the GPU once; `bools_to_mask` of pylibcudf does for each column.
 
@@ -129,8 +129,10 @@ def mask_columns(columns: Sequence[Any]) -> list[tuple[Array, Array, int]]:
                 "arrays", "pack_flags", size=size,
                 num_flags=size, flags=valid, words=words, count=count,
             )  # fmt: skip
-        filled.append((values, words, size))
+        filled.append(plc.Column.from_cuda_array_interface(values))
     return [
-        (values, words, size - num_valid)
-        for (values, words, size), num_valid in zip(filled, counts.tolist(), strict=True)
+        column.with_mask(plc.gpumemoryview(words), size - num_valid) if num_valid < size else column
+        for column, words, size, num_valid in zip(
+            filled, all_words, sizes, counts.tolist(), strict=True
+        )
     ]

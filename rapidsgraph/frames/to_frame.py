@@ -154,12 +154,7 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
             nullable[name] = column
         else:
             plc_columns[name] = plc.Column.from_cuda_array_interface(values)
-    masked = mask_columns(list(nullable.values()))
-    for name, (values, words, num_nulls) in zip(nullable, masked, strict=True):
-        plc_columns[name] = plc.Column.from_cuda_array_interface(values)
-        if num_nulls:
-            mask = plc.gpumemoryview(words)
-            plc_columns[name] = plc_columns[name].with_mask(mask, num_nulls)
+    plc_columns |= zip(nullable, mask_columns(list(nullable.values())), strict=True)
     table = plc.Table([plc_columns[name] for name in columns])
     return cudf.DataFrame.from_pylibcudf(table, {"columns": list(columns)})
 

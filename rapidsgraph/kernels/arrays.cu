@@ -146,6 +146,17 @@ extern "C" __global__ void mark_range(long long num_values, const value_t *value
   }
 }
 
+// count[0] += values that are not low <= value < high, such as NaN.
+extern "C" __global__ void count_outside(long long num_values, const value_t *values, double low,
+                                         double high, long long *count) {
+  long long outside = 0;
+  STRIDE(i, num_values) {
+    const double value = (double)values[i];
+    outside += !(value >= low && value < high);
+  }
+  add_of_block(outside, count);
+}
+
 // new_values[i] = values[i] of another type.
 extern "C" __global__ void convert(long long num_values, const value_t *values, new_t *new_values) {
   STRIDE(i, num_values) new_values[i] = (new_t)values[i];

@@ -68,6 +68,10 @@ def mark_range(num_values, values, low, high, flags):
     flags[:] = (values >= low) & (values < high)
 
 
+def count_outside(num_values, values, low, high, count):
+    count[0] += np.count_nonzero(~((values >= low) & (values < high)))
+
+
 def convert(num_values, values, new_values):
     new_values[:] = values
 

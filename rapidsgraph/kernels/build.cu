@@ -245,12 +245,20 @@ extern "C" __global__ void find_names(long long num_values, const long long *val
   }
 }
 
-// ids[0] = the position of `value` in names, as in find_names.
+// ids[0] = the position of `value` in names, as in find_names. The threads of a block compare
+// evenly spaced names at once, since each step of a search waits for memory.
 extern "C" __global__ void find_name(long long value, long long num_names, const name_t *names,
                                      int *ids) {
-  if (blockIdx.x || threadIdx.x) return;
-  const long long first = position(names, 0, num_names, (name_t)value);
-  ids[0] = first < num_names && (long long)names[first] == value ? (int)first : -1;
+  if (blockIdx.x) return;
+  long long first = 0, stop = num_names;
+  while (first < stop) {
+    const long long step = (stop - first + blockDim.x - 1) / blockDim.x;
+    const long long probe = first + (threadIdx.x + 1) * step - 1;
+    first += step * __syncthreads_count(probe < stop && (long long)names[probe] < value);
+    stop = min(stop, first + step - 1);
+  }
+  if (threadIdx.x == 0)
+    ids[0] = first < num_names && (long long)names[first] == value ? (int)first : -1;
 }
 
 // is_proper[i] = edge i is not a self-loop.

@@ -628,6 +628,16 @@ def test_classes_of_values(xp, dtype):
     assert (device.to_host(keys) >= 0).all() and (device.to_host(keys) < 256).all()
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_numbers_are_in_a_range(xp, dtype):
+    for values, is_valid in (([], True), ([0, 7], True), ([3, -1, 4], False), ([9] * 999, True)):
+        assert device.are_in_range(xp.array(values, dtype), 0, math.inf) == is_valid
+    assert not device.are_in_range(xp.array([1, 5], dtype), 0, 5)
+    if dtype.startswith("float"):
+        for invalid in (math.nan, math.inf, -math.inf):
+            assert not device.are_in_range(xp.array([2, invalid, 2], dtype), 0, math.inf)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_one_name_is_found(xp, dtype):
     names = [-7, 0, 3, 2**31 - 1]
@@ -639,3 +649,16 @@ def test_one_name_is_found(xp, dtype):
             ids=ids,
         )  # fmt: skip
         assert int(ids[0]) == (names.index(value) if value in names else -1)
+
+
+@pytest.mark.parametrize("num_names", [0, 1, 255, 256, 257, 70_000])
+def test_one_of_many_names_is_found(xp, num_names):
+    names, ids = xp.arange(num_names) * 3, xp.empty(1, np.int32)
+    for position in {0, 1, 128, num_names - 2, num_names - 1, num_names}:
+        for value in (3 * position - 1, 3 * position):
+            device.launch(
+                "build", "find_name", size=1,
+                value=value, num_names=num_names, names=names, ids=ids,
+            )  # fmt: skip
+            is_found = value % 3 == 0 and 0 <= value < 3 * num_names
+            assert int(ids[0]) == (value // 3 if is_found else -1)
