@@ -116,6 +116,8 @@ def arrange(
         Shared memory of a block.
     """
     xp, num_rows = device.array_module(csc.neighbors), csc.offsets.size - 1
+    if xp is not np:
+        device.compile_ahead("pagerank blocks", values=value_type)
     value_bytes, weighted = np.dtype(value_type).itemsize, weights.size > 0
     num_slots = shared_bytes // value_bytes // 8 * 8
     num_cached = min(int(num_slots * HOT_FRACTION), num_rows) // 8 * 8

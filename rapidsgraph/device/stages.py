@@ -72,6 +72,14 @@ STAGES = {
         arrays.invert_order order_t=int32
         key_sums.sum_by_key weight_t=float64
     """,
+    "pagerank blocks": """
+        pagerank_blocks.iterate_blocks value_t={values} cooperative
+        pagerank_blocks_layout.group_sources
+        pagerank_blocks_layout.place_entries value_t={values}
+        pagerank_blocks_layout.count_segments
+        pagerank_blocks_layout.count_cold
+        pagerank_blocks_layout.find_ranges
+    """,
     "weighted pagerank": """
         key_sums.add_parts weight_t={weights}
         key_sums.find_largest weight_t={weights}
