@@ -55,18 +55,25 @@ def test_weights(put):
         read(put("a.jsonl", later))
 
 
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of an eighth of the size, so that files of several blocks are read sooner."""
+    monkeypatch.setattr(json_lines, "BLOCK_BYTES", 2**17)
+
+
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
 def test_weights_after_the_first_block(put, tmp_path, name):
     row = '{"source":1,"destination":2}\n'
     nested = '{"source":1,"destination":2,"x":{"weight":1},"y":"\\"weight\\":"}\n'
-    path = put(name, row * 40_000 + nested * 10 + row[:-2] + ',"weight" : 3}\n' + row)
+    path = put(name, row * 5000 + nested * 10 + row[:-2] + ',"weight" : 3}\n' + row)
     for options in ({}, {"weight": "weight"}):
         with pytest.raises(GraphError, match="line 1: there is no value in column 'weight'"):
             read(path, **options)
     with pytest.raises(GraphError, match="line 1: there is no value in column 'weight'"):
         rg.LayeredEdgeList.build(path, 1, store=tmp_path / "s", device="cpu")
-    assert len(read(path, weight=None)) == 40_012
-    path = put(name, row * 40_000 + nested * 10)
+    assert len(read(path, weight=None)) == 5012
+    path = put(name, row * 5000 + nested * 10)
     assert list(read(path)) == ["source", "destination"]
 
 
@@ -92,7 +99,8 @@ def test_weights_after_the_first_block(put, tmp_path, name):
         ('{"source":"' + "x" * 2**20 + '"}', "it is longer than the maximum"),
     ],
 )
-@pytest.mark.parametrize("num_rows", [2, 30_000])  # in the first block, and after it
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("num_rows", [2, 4000])  # in the first block, and after it
 def test_errors_name_the_line(put, line, message, num_rows):
     good = b'{"source":1,"destination":2,"weight":3}\n'
     content = good * num_rows + line.encode(errors="surrogateescape") + b"\n" + good
