@@ -1,5 +1,6 @@
 """Frames of every library the package takes, and the switch for tests that need a GPU."""
 
+import functools
 import gc
 import gzip
 import itertools
@@ -16,6 +17,7 @@ import numpy as np
 import pandas
 import pyarrow
 import pytest
+import typer.testing
 
 import rapidsgraph as rg
 from pipelines.benchmarks import records
@@ -29,6 +31,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # Dask's profiler of workers calls sys._current_frames, which on Python 3.11 can deadlock or end the
 # process while another thread starts: https://github.com/python/cpython/issues/106883
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+
+# Typer builds all commands from annotations for each call, which takes longer than most calls.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("repeatable")
