@@ -1,5 +1,6 @@
 """Triangles and clustering coefficients against closed forms, matrices, NetworkX and loops."""
 
+import functools
 import math
 from itertools import permutations
 
@@ -164,25 +165,28 @@ def test_small_graphs(edges, directed, multi_edges, kernels):
 def test_large_graphs(make_arrays, monkeypatch, shape, kernels):
     for name, value in KERNELS[kernels].items():
         monkeypatch.setattr(triangles, name, value)
-    sources, destinations = SHAPES[shape]()
-    rows, _, common, sizes = common_by_matrix(sources, destinations)
+    sources, destinations, expected, degrees, coefficients = results_by_matrix(shape)
     graph = rg.Graph(
-        make_arrays({"source": sources, "destination": destinations}), vertices=sizes.size
+        make_arrays({"source": sources, "destination": destinations}), vertices=degrees.size
     )
-    expected = np.bincount(rows, common - 2, sizes.size).astype(int) // 2
     for _ in range(2):
         np.testing.assert_array_equal(on_host(rg.triangle_count(graph)["triangles"]), expected)
-    coefficients = rg.clustering_coefficient(graph)
-    np.testing.assert_allclose(
-        on_host(coefficients["coefficient"]), coefficients_by_matrix(sources, destinations),
-        rtol=1e-13,
-    )  # fmt: skip
+    found = rg.clustering_coefficient(graph)
+    np.testing.assert_allclose(on_host(found["coefficient"]), coefficients, rtol=1e-13)
     undirected = rg.clustering_coefficient(graph.to_undirected())
-    degrees = sizes - 1.0
     np.testing.assert_allclose(
         on_host(undirected["coefficient"]), 2 * expected / np.maximum(degrees * (degrees - 1), 1),
         rtol=1e-13,
     )  # fmt: skip
+
+
+@functools.cache  # for every choice of kernels
+def results_by_matrix(shape):
+    """Sources, destinations, and of each vertex the triangles, the degree and the coefficient."""
+    sources, destinations = SHAPES[shape]()
+    rows, _, common, sizes = common_by_matrix(sources, destinations)
+    counts = np.bincount(rows, common - 2, sizes.size).astype(int) // 2
+    return sources, destinations, counts, sizes - 1.0, coefficients_by_matrix(sources, destinations)
 
 
 def coefficients_by_matrix(sources, destinations):
