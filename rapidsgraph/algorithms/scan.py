@@ -7,6 +7,7 @@ where they decide. `ScanIndex` and `distributed.scan` count all, and share the o
 
 from __future__ import annotations
 
+import functools
 import numbers
 import operator
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from ..frames import Frame
 from ..graph.csr import offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
-from ..kernels.constants import BORDER, CORE, NO_CLUSTER, OUTLIER
+from ..kernels.constants import BORDER, CORE, HUB, NO_CLUSTER, OUTLIER
 from .components import compress, link_alternately
 from .parameters import ScanParameters
 from .pruned_scan import link_pruned
@@ -108,8 +109,13 @@ def _exact(number: Any) -> Fraction:
     if isinstance(number, (Fraction, Decimal, numbers.Integral)):
         return Fraction(number)
     if isinstance(number, np.floating):
-        return Fraction(str(number))
-    return Fraction(repr(number.item() if hasattr(number, "item") else number))
+        return _parse_decimal(str(number))
+    return _parse_decimal(repr(number.item() if hasattr(number, "item") else number))
+
+
+@functools.lru_cache(256)  # parsing takes longer than some kernels on a small graph
+def _parse_decimal(text: str) -> Fraction:
+    return Fraction(text)
 
 
 def check_mu(mu: Any) -> int:
@@ -180,23 +186,48 @@ def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: A
         clusters = np.full(num_vertices, NO_CLUSTER, np.int32)
         roles = np.full(num_vertices, OUTLIER, np.int8)
         return Clustering(clusters, roles, 0, np.empty(0, np.int32), similar)
-    nearest_cores, _ = attach_borders(similar, device.flatnonzero(is_border), is_core)
-    labels, is_member = xp.empty(num_vertices, xp.int32), xp.empty(num_vertices, bool)
-    flags: dict[str, Any] = {
-        "size": num_vertices, "num_vertices": num_vertices, "is_core": is_core,
-        "is_border": is_border,
+    nearest_cores, num_similar_cores = attach_borders(
+        similar, device.flatnonzero(is_border), is_core
+    )
+    labels = xp.empty(num_vertices, xp.int32)
+    links: dict[str, Any] = {
+        "num_vertices": num_vertices, "is_core": is_core, "is_border": is_border, "roots": roots,
+        "nearest": nearest_cores, "labels": labels,
     }  # fmt: skip
-    device.launch(
-        "scan", "label_members", roots=roots, nearest=nearest_cores, labels=labels,
-        is_member=is_member, **flags,
-    )  # fmt: skip
-    del roots, nearest_cores
+    roles = xp.empty(num_vertices, xp.int8)
+    if xp is np:
+        clusters, members = np.empty(num_vertices, np.int32), np.empty(num_vertices, np.int32)
+        num_clusters, num_members = kernels.clustering.label_vertices(
+            sizes=num_similar_cores, clusters=clusters, roles=roles, members=members, **links
+        )
+        members = members[:num_members]
+        _mark_hubs(similar, clusters, num_clusters, members, roles)
+        return Clustering(clusters, roles, num_clusters, members, similar)
+    is_member = xp.empty(num_vertices, bool)
+    device.launch("scan", "label_members", size=num_vertices, is_member=is_member, **links)
+    del roots, nearest_cores, num_similar_cores, links
     members = device.flatnonzero(is_member)
     clusters, num_clusters = number_clusters(labels, members)
     is_hub = _find_hubs(similar, clusters, num_clusters, members)
-    roles = xp.empty(num_vertices, xp.int8)
-    device.launch("scan", "assign_roles", is_hub=is_hub, roles=roles, **flags)
+    device.launch(
+        "scan", "assign_roles", size=num_vertices, num_vertices=num_vertices, is_core=is_core,
+        is_border=is_border, is_hub=is_hub, roles=roles,
+    )  # fmt: skip
     return Clustering(clusters, roles, num_clusters, members, similar)
+
+
+def _mark_hubs(
+    similar: SimilarityGraph, clusters: np.ndarray, num_clusters: int, members: np.ndarray,
+    roles: np.ndarray,
+) -> None:  # fmt: skip
+    """Write the roles of hubs on a CPU."""
+    if similar.min_level:  # a query of an index reads few lists
+        roles[_find_hubs(similar, clusters, num_clusters, members)] = HUB
+    elif num_clusters > 1:
+        with device.parallel_region(similar.num_arcs):
+            kernels.pruned_scan.mark_hubs(
+                clusters, similar.adjacency.offsets, similar.adjacency.neighbors, roles
+            )
 
 
 def _find_hubs(
@@ -205,18 +236,12 @@ def _find_hubs(
     """Return whether each vertex is in no cluster and has neighbors in several."""
     xp, adjacency = similar.xp, similar.adjacency
     is_hub = xp.zeros(similar.num_vertices, bool)
-    if num_clusters < 2:
-        return is_hub
-    arguments = {
-        "offsets": adjacency.offsets, "neighbors": adjacency.neighbors, "labels": clusters,
-        "is_hub": is_hub,
-    }  # fmt: skip
-    if xp is np and not similar.min_level:  # a query of an index reads few lists
-        with device.parallel_region(similar.num_arcs):
-            kernels.pruned_scan.find_hubs(**arguments)
-        return is_hub
-    neighbor_labels = device.full(similar.num_vertices, NO_CLUSTER, xp.int32, xp)
-    similar.launch_on_rows("find_hubs", members, neighbor_labels=neighbor_labels, **arguments)
+    if num_clusters > 1:
+        similar.launch_on_rows(
+            "find_hubs", members, offsets=adjacency.offsets, neighbors=adjacency.neighbors,
+            labels=clusters, is_hub=is_hub,
+            neighbor_labels=device.full(similar.num_vertices, NO_CLUSTER, xp.int32, xp),
+        )  # fmt: skip
     return is_hub
 
 

@@ -4,11 +4,12 @@
 `.cu` file documents both. `jit` compiles the twins and caches them on disk, in `cache_folders`;
 `outline` makes their parallel loops functions of their own, and `subroutine` compiles the kernels
 that others call. `intrinsics`, `disjoint_sets`, `searches` and `sections` are functions that twins
-share; CUDA has them built in or in `.cuh` files. `counting`, `edge_similarity`, `ordered_bfs`,
-`outofcore`, `pruned_scan`, `quotes`, `radix_heap`, `reachability`, `strong_components`, `text` and
-`zero_weight_edges` run on CPUs only: CuPy and `radix_sort` sort on a GPU, threads that prune
-diverge there, files are read and written by the host, heaps, queues and searches of long paths are
-sequential, and cuDF gathers text itself.
+share; CUDA has them built in or in `.cuh` files. `clustering`, `counting`, `edge_similarity`,
+`ordered_bfs`, `outofcore`, `pruned_scan`, `quotes`, `radix_heap`, `reachability`,
+`strong_components`, `text` and `zero_weight_edges` run on CPUs only: there the steps of one thread
+are one kernel, CuPy and `radix_sort` sort on a GPU, threads that prune diverge there, files are
+read and written by the host, heaps, queues and searches of long paths are sequential, and cuDF
+gathers text itself.
 
 Modules are imported when they are first used (PEP 562), because importing Numba takes longer than
 anything else in the package.

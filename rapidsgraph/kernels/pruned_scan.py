@@ -18,7 +18,7 @@ References
 import numpy as np
 from numba import prange
 
-from .constants import NO_CLUSTER
+from .constants import HUB, NO_CLUSTER
 from .disjoint_sets import join, root
 from .edge_similarity import DISSIMILAR, ONE, UNKNOWN, evaluate, mark, unmark
 from .intrinsics import add_at
@@ -266,21 +266,21 @@ def count_at_borders(
 
 
 @parallel
-def find_hubs(labels, offsets, neighbors, is_hub):
+def mark_hubs(labels, offsets, neighbors, roles):
     """Mark the vertices without a cluster that have neighbors in several.
 
     Parameters
     ----------
     labels : int32 array, shape (vertices,)
         Cluster of every vertex, or `NO_CLUSTER`.
-    is_hub : bool array, shape (vertices,)
-        Set for hubs.
+    roles : int8 array, shape (vertices,)
+        Set to `HUB` for hubs.
 
     Notes
     -----
-    Unlike the kernel of that name in `scan.py`, which reads the lists of the vertices in clusters,
-    this one reads those of all others. No threads contend for a vertex, but it takes longer where
-    few vertices are in clusters.
+    Unlike `scan.find_hubs`, which reads the lists of the vertices in clusters, this kernel reads
+    those of all others. No threads contend for a vertex, but it takes longer where few vertices are
+    in clusters.
     """
     num_vertices = len(labels)
     for block_ in prange(NUM_BLOCKS):
@@ -294,6 +294,6 @@ def find_hubs(labels, offsets, neighbors, is_hub):
             for arc in range(offsets[np.uint64(vertex)], offsets[np.uint64(vertex + 1)]):
                 label = labels[np.uint64(neighbors[np.uint64(arc)])]
                 if (label != NONE) & (first != NONE) & (label != first):
-                    is_hub[np.uint64(vertex)] = True
+                    roles[np.uint64(vertex)] = HUB
                     break
                 first = label if label != NONE else first
