@@ -110,8 +110,10 @@ def join_cores(
             for arc in range(offsets[row], offsets[row + np.uint64(1)]):
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 is_other_core = is_core[neighbor]
+                if is_other_core & (neighbor > row) & (floor == 0):
+                    continue  # its own list has this edge
                 is_similar = _similar(row, arc, neighbors, common, sizes, numerator, denominator)
-                # No branch depends on a single flag of the arc, since it could not be predicted.
+                # No other branch depends on a flag of the arc, since it could not be predicted.
                 if (
                     is_similar
                     & is_other_core
