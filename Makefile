@@ -83,6 +83,7 @@ $(VENV)/.installed-run: extras :=
 $(VENV)/.installed-test: extras := [test]
 $(VENV)/.installed-dev: extras := [dev]
 $(VENV)/.installed-docs: extras := [docs]
+$(VENV)/.installed-ci: extras := [dev,docs]
 $(VENV)/.installed-benchmark: extras := [benchmark]
 $(VENV)/.installed-cu12: extras := [test,cu12]
 $(VENV)/.installed-cu13: extras := [test,cu13]

@@ -32,8 +32,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # process while another thread starts: https://github.com/python/cpython/issues/106883
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
 
-# Typer builds all commands from annotations for each call, which takes longer than most calls.
-typer.testing._get_command = functools.cache(typer.testing._get_command)
+# Typer builds all commands from annotations for each call, which takes longer than most calls. The
+# function is private, so that a later version may have none.
+if hasattr(typer.testing, "_get_command"):
+    typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("repeatable")
