@@ -296,7 +296,7 @@ def check_weights(weights: Any, column: str, xp: ArrayModule) -> Array:
         with np.errstate(over="ignore"):  # infinity is refused below
             weights = weights.astype(wider)
     weights = xp.ascontiguousarray(weights)
-    if not device.are_in_range(weights, 0, math.inf):
+    if not device.all_in_range(weights, 0, math.inf):
         row = int((~(weights >= 0) | (weights == np.inf)).argmax())
         value = weights[row].item()
         raise GraphError(

@@ -319,12 +319,14 @@ def allocate_buffers(layout: BlockedLayout) -> dict[str, Array]:
     """Return the arrays that `launch_iterations` needs only within a launch, by parameter name."""
     xp = device.array_module(layout.order)
     num_partials = 1 if xp is np else 4 * device.max_cooperative_blocks()
-    return {
-        "values": xp.zeros(max(layout.num_values, TILE_VALUES), layout.inverse_weights.dtype),
-        "chunk_sums": xp.zeros(max(layout.arguments["chunk_rows"].size, 1)),
-        "arrived_blocks": xp.zeros(1, xp.uint64),
-        "partials": xp.zeros(num_partials),
-    }
+    return device.allocate(
+        xp,
+        zeroed=True,
+        values=(max(layout.num_values, TILE_VALUES), layout.inverse_weights.dtype),
+        chunk_sums=(max(layout.arguments["chunk_rows"].size, 1), np.float64),
+        arrived_blocks=(1, np.uint64),
+        partials=(num_partials, np.float64),
+    )
 
 
 def launch_iterations(

@@ -46,7 +46,7 @@ CACHE_BYTES = 192 * 1024  # of shared memory; more would leave too little L1 cac
 MIN_CACHED_GATHERS = 0.1  # fraction of gathers that must hit the cache to be worth filling it
 SIMILAR_COVERAGE = 0.9  # rows and contributions share an order that covers this much of the best
 NUM_CPU_BLOCKS = 64  # vertex ranges with a partial sum each, on a CPU
-MIN_BLOCK_SIZE = 2**10  # rows and arcs of such a range; the kernel allocates memory for each
+MIN_BLOCK_SIZE = 2**10  # rows plus arcs of such a range; the kernel allocates memory for each
 
 
 @dataclass(frozen=True)

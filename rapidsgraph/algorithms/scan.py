@@ -194,11 +194,11 @@ def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: A
         "num_vertices": num_vertices, "is_core": is_core, "is_border": is_border, "roots": roots,
         "nearest": nearest_cores, "labels": labels,
     }  # fmt: skip
-    roles = xp.empty(num_vertices, xp.int8)
     if xp is np:
         clusters, members = np.empty(num_vertices, np.int32), np.empty(num_vertices, np.int32)
+        roles = np.empty(num_vertices, np.int8)
         num_clusters, num_members = kernels.clustering.label_vertices(
-            sizes=num_similar_cores, clusters=clusters, roles=roles, members=members, **links
+            work_space=num_similar_cores, clusters=clusters, roles=roles, members=members, **links
         )
         members = members[:num_members]
         _mark_hubs(similar, clusters, num_clusters, members, roles)
@@ -209,6 +209,7 @@ def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: A
     members = device.flatnonzero(is_member)
     clusters, num_clusters = number_clusters(labels, members)
     is_hub = _find_hubs(similar, clusters, num_clusters, members)
+    roles = xp.empty(num_vertices, xp.int8)
     device.launch(
         "scan", "assign_roles", size=num_vertices, num_vertices=num_vertices, is_core=is_core,
         is_border=is_border, is_hub=is_hub, roles=roles,
@@ -221,7 +222,7 @@ def _mark_hubs(
     roles: np.ndarray,
 ) -> None:  # fmt: skip
     """Write the roles of hubs on a CPU."""
-    if similar.min_level:  # a query of an index reads few lists
+    if similar.min_level:  # a query of an index: the members have few of all lists
         roles[_find_hubs(similar, clusters, num_clusters, members)] = HUB
     elif num_clusters > 1:
         with device.parallel_region(similar.num_arcs):

@@ -40,8 +40,8 @@ from .launcher import (
 )
 from .operations import (
     accumulate,
+    all_in_range,
     arange,
-    are_in_range,
     astype,
     compress,
     copy,
@@ -70,9 +70,9 @@ __all__ = [
     "ArrayModule",
     "Device",
     "accumulate",
+    "all_in_range",
     "allocate",
     "arange",
-    "are_in_range",
     "array_module",
     "astype",
     "cgroup_memory",

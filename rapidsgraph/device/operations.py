@@ -172,7 +172,7 @@ def mark_range(values: Array, low: float = -math.inf, high: float = math.inf) ->
     return values < high if low == -math.inf else (values >= low) & (values < high)
 
 
-def are_in_range(values: Array, low: float, high: float) -> bool:
+def all_in_range(values: Array, low: float, high: float) -> bool:
     """Return whether all C-contiguous numbers are at least `low` and below `high`; NaN is not."""
     if is_on_gpu(values):
         count = array_module(values).zeros(1, "int64")
@@ -183,7 +183,8 @@ def are_in_range(values: Array, low: float, high: float) -> bool:
         return not count.item()
     if not values.size:
         return True
-    is_below = high == math.inf and values.dtype.kind != "f"  # any integer
+    # Integers are always below infinity.
+    is_below = high == math.inf and values.dtype.kind != "f"
     return bool(values.min() >= low and (is_below or values.max() < high))
 
 

@@ -100,7 +100,7 @@ class NullableIntegers:
 
 
 def mask_columns(columns: Sequence[Any]) -> list[Any]:
-    """Return nullable columns as columns of pylibcudf, with masks unless they have no nulls.
+    """Return nullable columns as columns of pylibcudf, with a mask only if a column has nulls.
 
     This waits for the GPU once; `bools_to_mask` of pylibcudf does for each column.
 

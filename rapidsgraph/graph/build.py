@@ -159,10 +159,13 @@ def _compile_build(columns: EdgeColumns, multi_edges: MultiEdges, *, directed: b
             device.compile_ahead("convert names", names=name_type)
     is_large = len(names) >= MIN_BUCKET_SORTED
     if weights is None:
-        device.compile_ahead("sort arcs", *["sort many arcs"] * is_large)
+        device.compile_ahead("sort arcs")
+        if is_large:
+            device.compile_ahead("sort many arcs")
     else:
-        stages = ["sort weighted arcs", *["sort many weighted arcs"] * is_large]
-        device.compile_ahead(*stages, weights=weights.dtype)
+        device.compile_ahead("sort weighted arcs", weights=weights.dtype)
+        if is_large:
+            device.compile_ahead("sort many weighted arcs")
     if multi_edges != "keep":
         device.compile_ahead("merge arcs")
         if weights is not None:

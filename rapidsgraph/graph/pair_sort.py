@@ -15,17 +15,16 @@ import numpy as np
 from .. import device, kernels
 from ..device import Array
 from ..errors import GraphError
-from ..kernels.constants import COOPERATIVE_THREADS
+from ..kernels.constants import COOPERATIVE_THREADS, MAX_BUCKET_PAIRS
 from .radix_sort import DIGIT_BITS, count_digits, sort_by_bits
 
 MIN_PAIRS_PER_COUNTER = 1 / 16  # pairs per key below which counters cost more than comparisons
 MIN_COUNTED_PAIRS = 2**14  # pairs without order below which comparisons are as fast as counters
 # Pairs on a GPU from which `sort_by_bits` is faster than the sort of CuPy: by both keys, by one.
 MIN_RADIX_SORTED, MIN_RADIX_SORTED_BY_ONE = 2**23, 2**20
-# Pairs on a GPU from which buckets are sorted in shared memory, if keys have few pairs and buckets
-# are nearly equal: the last block to finish decides.
+# Pairs on a GPU from which buckets are sorted in shared memory, if keys have few pairs each. The
+# largest bucket determines the time, so it may have only so many times the mean.
 MIN_BUCKET_SORTED, MAX_PAIRS_PER_KEY, MAX_IMBALANCE = 2**21, 8, 2
-TWIN_SHARED_BYTES = 2**17  # of shared memory, on a CPU
 
 
 class SortedPairs(NamedTuple):
@@ -86,15 +85,12 @@ def _sort_on_gpu(
             value=num_pairs,
         )
     minor_bits, bits = ((count - 1).bit_length() for count in (num_minor_keys, num_keys))
-    packed, order = _pack_pairs(pairs, minor_bits), None
+    keys, order = [_pack_pairs(pairs, minor_bits)], None
     if not minor_sorted and MIN_BUCKET_SORTED <= num_pairs <= MAX_PAIRS_PER_KEY * num_keys:
-        buckets = _count_buckets(packed, minor_bits, bits, with_order)
-        if buckets is not None:
-            packed, order = sort_by_bits(
-                packed, minor_bits + bits - DIGIT_BITS, DIGIT_BITS, with_positions=with_order,
-                histograms=buckets[0],
-            )  # fmt: skip
-            return _sort_buckets(packed, order, num_keys, minor_bits, bits, buckets)
+        in_buckets = _sort_in_buckets(keys, num_keys, minor_bits, bits, with_order=with_order)
+        if in_buckets is not None:
+            return in_buckets
+    packed = keys.pop()
     min_sorted = MIN_RADIX_SORTED_BY_ONE if minor_sorted else MIN_RADIX_SORTED
     if with_order or num_pairs >= min_sorted:
         first_bit = minor_bits if minor_sorted else 0
@@ -113,45 +109,48 @@ def _sort_on_gpu(
     return SortedPairs(offsets, minor, order if with_order else None, num_distinct)
 
 
-def _count_buckets(
-    packed: Array, minor_bits: int, bits: int, with_order: bool
-) -> tuple[Array, int] | None:
-    """Return the sizes of buckets and the largest one, or None if it is too large.
+def _sort_in_buckets(
+    keys: list[Array], num_keys: int, minor_bits: int, bits: int, *, with_order: bool
+) -> SortedPairs | None:
+    """Sort pairs in buckets of consecutive major keys, or return None if one is too large.
 
     A bucket has the pairs of the same `DIGIT_BITS` upper bits. It must fit in shared memory, and
-    not be much larger than others.
+    have at most `MAX_IMBALANCE` times the mean number of pairs.
+
+    Parameters
+    ----------
+    keys : list of one int64 array
+        The packed pairs; emptied if they are sorted.
+    num_keys, minor_bits, bits : int
+        The major keys are below `num_keys`, which needs `bits` bits above the minor ones.
+    with_order : bool
     """
-    num_pairs, xp = packed.size, device.array_module(packed)
-    shared_bytes = TWIN_SHARED_BYTES if xp is np else device.max_shared_bytes()
-    capacity = (shared_bytes - (4 << max(bits - DIGIT_BITS, 0))) // (8 if with_order else 4)
-    if bits < DIGIT_BITS or num_pairs > capacity << DIGIT_BITS:
+    packed, bucket_bits, item_bytes = keys[0], bits - DIGIT_BITS, 8 if with_order else 4
+    if bucket_bits < 0:
         return None
-    sizes = count_digits(packed, minor_bits + bits - DIGIT_BITS, DIGIT_BITS)
+    num_pairs, xp = packed.size, device.array_module(packed)
+    num_buckets = (num_keys - 1 >> bucket_bits) + 1
+    counter_bytes = 4 << bucket_bits
+    capacity = min((device.max_shared_bytes() - counter_bytes) // item_bytes, MAX_BUCKET_PAIRS)
+    if num_pairs > capacity * num_buckets:
+        return None
+    sizes = count_digits(packed, minor_bits + bucket_bits, DIGIT_BITS)
     largest = int(device.to_host(sizes).max())
-    is_small = largest <= min(capacity, MAX_IMBALANCE * num_pairs >> DIGIT_BITS)
-    return (sizes, largest) if is_small else None
-
-
-def _sort_buckets(
-    packed: Array,
-    positions: Array,
-    num_keys: int,
-    minor_bits: int,
-    bits: int,
-    buckets: tuple[Array, int],
-) -> SortedPairs:
-    """Sort pairs that are in buckets; `positions` are empty if no order is wanted."""
-    (sizes, largest), xp = buckets, device.array_module(packed)
-    with_order, bucket_bits = positions.size > 0, bits - DIGIT_BITS
-    offsets, minor = xp.empty(num_keys + 1, xp.int64), xp.empty(packed.size, xp.int32)
+    if largest > min(capacity, MAX_IMBALANCE * num_pairs // num_buckets):
+        return None
+    keys.clear()
+    packed, positions = sort_by_bits(
+        packed, minor_bits + bucket_bits, DIGIT_BITS, with_positions=with_order, histograms=sizes
+    )
+    offsets, minor = xp.empty(num_keys + 1, xp.int64), xp.empty(num_pairs, xp.int32)
     num_distinct = xp.zeros(1, xp.int64)
     if not with_order:
         positions = device.no_values(bool, xp)
     order = xp.empty_like(positions) if with_order else positions
     device.launch(
-        "bucket_sort", "sort_buckets", size=packed.size,
+        "bucket_sort", "sort_buckets", size=num_pairs,
         geometry=(1 << DIGIT_BITS, COOPERATIVE_THREADS),
-        shared_bytes=largest * (8 if with_order else 4) + (4 << bucket_bits),
+        shared_bytes=largest * item_bytes + counter_bytes,
         num_keys=num_keys, minor_bits=minor_bits, bucket_bits=bucket_bits, capacity=largest,
         histogram=sizes, packed=packed, positions=positions, offsets=offsets, minor=minor,
         order=order, num_distinct=num_distinct,

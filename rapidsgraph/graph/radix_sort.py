@@ -9,7 +9,7 @@ from ..device import Array
 from ..kernels.constants import BLOCK_THREADS, SORT_DIGITS, SORT_PASSES, SORT_TILE
 
 DIGIT_BITS = SORT_DIGITS.bit_length() - 1
-BLOCKS_PER_MULTIPROCESSOR = 2048 // BLOCK_THREADS  # that are resident
+BLOCKS_PER_MULTIPROCESSOR = 2048 // BLOCK_THREADS  # that are resident, at most
 MAX_SHORT_STATES = 2**29  # keys that a state of 32 bits counts
 
 
@@ -23,7 +23,7 @@ def count_digits(keys: Array, first_bit: int, num_bits: int) -> Array:
     num_passes, xp = _count_passes(num_bits), device.array_module(keys)
     histograms = xp.zeros(num_passes * SORT_DIGITS, xp.int64)
     # More blocks than a GPU holds at once would only add to the histograms more often.
-    max_blocks = 1 if xp is np else BLOCKS_PER_MULTIPROCESSOR * device.num_multiprocessors()
+    max_blocks = BLOCKS_PER_MULTIPROCESSOR * device.num_multiprocessors()
     geometry = max(1, min(max_blocks, -(-keys.size // BLOCK_THREADS))), BLOCK_THREADS
     device.launch(
         "radix_sort", "count_digits", size=keys.size, geometry=geometry, num_keys=keys.size,
@@ -56,7 +56,7 @@ def sort_by_bits(
     with_positions : bool, default False
         Whether to return positions, of fewer than 2^32 keys.
     histograms : array, optional
-        From `count_digits`, if it has been called.
+        From `count_digits` of the same keys and bits, if it has been called.
 
     Returns
     -------

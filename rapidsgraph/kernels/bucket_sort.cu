@@ -2,8 +2,8 @@
 //
 // One pass of radix_sort.cu has put pairs into buckets of consecutive major keys. A block sorts
 // each bucket in shared memory: by major key through counting, and then the pairs of each key by a
-// thread, a warp or the block. Pairs are read and written twice in all, where a radix sort does so
-// for each digit.
+// thread, a warp or the block. A radix sort moves all pairs once per digit; this one moves them
+// twice.
 //
 // Reference: E. Stehle, H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs",
 // SIGMOD 2017. https://arxiv.org/abs/1611.01137
@@ -14,13 +14,12 @@
 #define position_t bool
 #endif
 
-// The most keys of more pairs than a warp sorts, in 256 KiB of shared memory.
-#define MAX_LONG_KEYS (256 * 1024 / 4 / BUCKET_WARP_SIZE)
-#define WITH_POSITIONS (sizeof(position_t) == 4)  // otherwise bool, of which there are none
+#define MAX_LONG_KEYS (MAX_BUCKET_PAIRS / BUCKET_WARP_SIZE)  // keys that the block sorts
+#define WITH_POSITIONS (sizeof(position_t) == 4)  // position_t is bool if no order is wanted
 
 // A minor key, or in 64 bits the minor key and then the position of the pair, so that pairs of
 // equal keys keep their order.
-template <bool WITH_POSITION>
+template <bool HAS_POSITION>
 struct ItemType {
   typedef int type;
 };
@@ -93,7 +92,7 @@ __device__ __forceinline__ void visit_pairs(const long long *pairs, int size, Vi
   }
 }
 
-// Block b sorts the pairs whose major key >> bucket_bits is b: histogram[b] of them, behind those
+// Block b sorts the pairs whose major key >> bucket_bits is b: histogram[b] of them, after those
 // of lower buckets. offsets[k] becomes the number of pairs whose major key is below k, and `minor`
 // and `order` the minor keys and positions of all pairs. num_distinct[0] += distinct pairs. The
 // minor keys are below 2^minor_bits. Shared memory has an item for each pair of the largest bucket,

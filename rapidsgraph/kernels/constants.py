@@ -33,8 +33,9 @@ SORT_DIGITS = 256  # threads of the block, and the most digits of a pass
 SORT_PASSES = 8  # the most passes
 
 # Bucket sort
+MAX_BUCKET_PAIRS = 2**16
 BUCKET_THREAD_SIZE = 16  # the most pairs of one key that a thread sorts
-BUCKET_WARP_SIZE = 128  # and that a warp sorts
+BUCKET_WARP_SIZE = 128  # the most pairs of one key that a warp sorts
 BUCKET_BATCH = 4  # pairs that a thread loads at once
 
 # Sums by key: bits of the largest weight before the point of its high part, and bits of a low part

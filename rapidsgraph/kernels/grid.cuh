@@ -61,7 +61,7 @@ __device__ __forceinline__ long long scan_block(long long value, long long *tota
 // Barrier of all blocks of a cooperative launch. round counts the barriers of this launch from 1,
 // and *arrived is 0 before the launch. Plain loads after it see what other blocks stored before it:
 // such arrays must not be read through the non-coherent path, so they are never
-// __restrict__.
+// __restrict__. A grid of one block needs only the barrier of the block; *arrived stays 0 then.
 __device__ __forceinline__ void grid_barrier(unsigned long long *arrived,
                                              unsigned long long round) {
   __syncthreads();

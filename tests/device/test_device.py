@@ -252,3 +252,22 @@ def test_a_launch_on_cupy_runs_the_cuda_twin(geometry):
         num_names=names.size, names=cupy.asarray(names), min_name=6, is_present=present,
     )  # fmt: skip
     assert np.array_equal(np.flatnonzero(present.get()) + 6, np.unique(names))
+
+
+@pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def test_arrays_share_an_allocation_on_a_gpu(module):
+    xp = pytest.importorskip(module)
+    sizes = {"counts": (3, np.int64), "empty": (0, np.float64), "flags": (257, bool)}
+    for zeroed in (False, True):
+        arrays = device.allocate(xp, zeroed=zeroed, **sizes)
+        assert {name: (v.size, v.dtype) for name, v in arrays.items()} == sizes
+        if zeroed:
+            assert not any(values.any() for values in arrays.values())
+        for number, values in enumerate(arrays.values(), 1):
+            values.fill(number)
+        assert arrays["counts"].tolist() == [1, 1, 1]
+        assert arrays["flags"].all()
+    if xp is not np:
+        addresses = [values.data.ptr for values in arrays.values()]
+        assert addresses == [addresses[0], addresses[0] + 256, addresses[0] + 256]
+        assert addresses[0] % 256 == 0

@@ -14,7 +14,7 @@ import pytest
 from conftest import FrameMaker, ranks_of, to_pandas
 
 import rapidsgraph as rg
-from rapidsgraph import frames
+from rapidsgraph import device, frames
 from rapidsgraph.frames import factorize, from_frame, to_frame
 
 # A path 1 -> 2 -> 3, and what its vertices hold after one iteration.
@@ -843,3 +843,25 @@ def test_columns_of_cudf_that_are_no_plain_numbers():
     }
     for series in columns.values():
         assert from_frame._numbers_of_cudf(series.to_frame("a"), "a") is None
+
+
+@pytest.mark.gpu
+def test_columns_of_cudf_have_masks_if_they_have_nulls():
+    cudf = pytest.importorskip("cudf")
+    cupy = device.import_cupy()
+    integers = cupy.arange(70, dtype=cupy.int32)
+    frame = frames.make_frame(
+        "cudf",
+        {
+            "vertex": cupy.arange(70),
+            "all": frames.NullableIntegers(integers, null=-1),
+            "some": frames.NullableIntegers(integers, null=33, names=10 * cupy.arange(70)),
+            "flags": (integers, integers < 2),
+        },
+    )
+    assert isinstance(frame, cudf.DataFrame)
+    assert [frame[name].null_count for name in frame] == [0, 0, 1, 68]
+    assert frame["all"].to_arrow().to_pylist() == [*range(70)]
+    expected = [None if row == 33 else 10 * row for row in range(70)]
+    assert frame["some"].to_arrow().to_pylist() == expected
+    assert frame["flags"].dropna().to_arrow().to_pylist() == [0, 1]

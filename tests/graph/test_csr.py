@@ -94,6 +94,8 @@ def test_minor_keys_have_a_bound_of_their_own(xp, rows, bound):
 @pytest.fixture(params=["radix", "buckets"])
 def as_on_gpu(request, monkeypatch):
     """Arrays of NumPy are sorted as on a GPU, by the twins of its kernels; few keys are many."""
+    monkeypatch.setattr(device, "num_multiprocessors", lambda: 3)
+    monkeypatch.setattr(device, "max_shared_bytes", lambda: 2**17)
     if request.param == "buckets":
         monkeypatch.setattr(pair_sort, "MIN_BUCKET_SORTED", 500)
         monkeypatch.setattr(pair_sort, "MAX_PAIRS_PER_KEY", 2**40)

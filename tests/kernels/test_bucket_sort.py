@@ -1,4 +1,4 @@
-"""The sort of pairs in buckets against NumPy's stable sort; the same tests run the CUDA twins."""
+"""The sort of pairs in buckets against NumPy's stable sort."""
 
 import numpy as np
 import pytest
@@ -11,33 +11,32 @@ MINOR_BITS = 21
 
 
 @pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
-def xp(request):
-    return pytest.importorskip(request.param)
-
-
-@pytest.fixture(autouse=True)
-def _any_pairs(monkeypatch):
-    """Few pairs are sorted in buckets, of any size."""
+def xp(request, monkeypatch):
+    """The arrays of a test, which decide between the twins of the kernels."""
     monkeypatch.setattr(pair_sort, "MIN_BUCKET_SORTED", 0)
     monkeypatch.setattr(pair_sort, "MAX_PAIRS_PER_KEY", 2**40)
     monkeypatch.setattr(pair_sort, "MAX_IMBALANCE", 2**20)
+    if request.param == "numpy":
+        monkeypatch.setattr(device, "is_on_gpu", lambda array: True)
+        monkeypatch.setattr(device, "num_multiprocessors", lambda: 3)
+        monkeypatch.setattr(device, "max_shared_bytes", lambda: 2**17)
+    return pytest.importorskip(request.param)
 
 
 def sort_in_buckets(major, minor, num_keys, *, with_order):
-    """Return the sorted pairs, or None if they would be sorted in another way."""
-    calls = []
+    """Return the sorted pairs, or None if they were sorted in another way."""
+    results = []
 
-    def record(*arguments):
-        calls.append(arguments)
-        return sort_buckets(*arguments)
+    def record(*arguments, **options):
+        results.append(sort(*arguments, **options))
+        return results[-1]
 
-    sort_buckets = pair_sort._sort_buckets
+    sort = pair_sort._sort_in_buckets
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pair_sort, "_sort_buckets", record)
-        patch.setattr(device, "is_on_gpu", lambda array: True)
+        patch.setattr(pair_sort, "_sort_in_buckets", record)
         pairs = [major.astype("int32"), minor.astype("int32")]
-        result = pair_sort.sort_pairs(pairs, num_keys, 2**MINOR_BITS, with_order=with_order)
-    return result if calls else None
+        pair_sort.sort_pairs(pairs, num_keys, 2**MINOR_BITS, with_order=with_order)
+    return results[0]
 
 
 def check_sort(xp, counts, num_minor_keys, with_order):
@@ -58,11 +57,13 @@ def check_sort(xp, counts, num_minor_keys, with_order):
     assert int(result.num_distinct[0]) == np.unique(major << MINOR_BITS | minor).size
 
 
-def test_one_bucket_may_not_be_much_larger_than_others(xp, monkeypatch):
-    monkeypatch.setattr(pair_sort, "MAX_IMBALANCE", 2)
-    for factor, is_sorted in ((2, True), (3, False)):
-        major = xp.repeat(xp.arange(256), [40 * factor if key == 7 else 40 for key in range(256)])
-        result = sort_in_buckets(major, major, 256, with_order=False)
+@pytest.mark.parametrize("num_keys", [256, 257, 300, 511, 512])
+def test_one_bucket_may_not_be_much_larger_than_others(xp, monkeypatch, num_keys):
+    monkeypatch.setattr(pair_sort, "MAX_IMBALANCE", 3)
+    for factor, is_sorted in ((2, True), (12, False)):
+        counts = [40 * factor if key == 7 else 40 for key in range(num_keys)]
+        major = xp.array(np.repeat(np.arange(num_keys), counts))
+        result = sort_in_buckets(major, major, num_keys, with_order=False)
         assert (result is not None) == is_sorted
 
 
@@ -95,12 +96,23 @@ def test_random_buckets(xp, with_order):
         check_sort(xp, np.minimum(skewed, 3000), 1000, with_order)
 
 
+@pytest.mark.parametrize("with_order", [False, True])
+def test_gpus_with_less_shared_memory(xp, monkeypatch, with_order):
+    monkeypatch.setattr(device, "max_shared_bytes", lambda: 60_000)
+    check_sort(xp, [10] * 3000, 2**20, with_order)
+    major = xp.arange(100_000) % 10_000 % 300
+    assert sort_in_buckets(major, major, 300, with_order=with_order) is not None
+    major = xp.arange(1_500_000) % 300  # 10,000 pairs in a bucket
+    result = sort_in_buckets(major, major, 300, with_order=with_order)
+    assert (result is None) == with_order
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("with_order", [False, True])
-@pytest.mark.parametrize("num_keys", [2**18, 2**21 - 3])
-def test_many_pairs(num_keys, with_order):
-    cupy = pytest.importorskip("cupy")
-    check_sort(cupy, np.random.default_rng(1).poisson(2, num_keys), 2**MINOR_BITS, with_order)
+@pytest.mark.parametrize("num_keys", [2**18, 2**20 + 1, 2**21 - 3])
+@pytest.mark.parametrize("xp", ["cupy"], indirect=True)
+def test_many_pairs(xp, num_keys, with_order):
+    check_sort(xp, np.random.default_rng(1).poisson(2, num_keys), 2**MINOR_BITS, with_order)
 
 
 @pytest.mark.parametrize("with_order", [False, True])

@@ -10,9 +10,10 @@ import networkx
 import numpy as np
 import pytest
 
-from rapidsgraph import device
+from rapidsgraph import device, kernels
 from rapidsgraph.algorithms import pagerank_layout
 from rapidsgraph.algorithms.neighbor_similarity import CODES, compare
+from rapidsgraph.algorithms.scan import number_clusters
 from rapidsgraph.frames import NullableIntegers
 from rapidsgraph.graph.key_sums import sum_in_parts
 from rapidsgraph.graph.multi_edges import count_conflicts
@@ -71,6 +72,41 @@ def test_components_are_numbered_by_size_and_root(xp, seed):
     )  # fmt: skip
     order = large + [root for root in range(num_vertices) if sizes[root] == 1]
     assert [int(number) for number in numbers] == [order.index(root) for root in roots]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_clusters_are_labeled_in_one_kernel_or_several(xp, seed):
+    """The kernel of a CPU against those of a GPU."""
+    roots, _ = random_forest(seed)
+    random, num_vertices = np.random.default_rng(seed), roots.size
+    is_core = roots == np.arange(num_vertices)  # of clusters of one core, and of others
+    is_core |= random.random(num_vertices) < 0.3
+    is_border = ~is_core & (random.random(num_vertices) < 0.5)
+    nearest = random.choice(np.flatnonzero(is_core), num_vertices).astype(np.int32)
+    given = {"is_core": is_core, "is_border": is_border, "roots": roots, "nearest": nearest}
+    clusters, members, labels, work_space = np.empty((4, num_vertices), np.int32)
+    roles = np.empty(num_vertices, np.int8)
+    num_clusters, num_members = kernels.clustering.label_vertices(
+        num_vertices, *given.values(), labels, work_space, clusters, roles, members
+    )
+    arrays = {name: xp.asarray(values) for name, values in given.items()}
+    labels, is_member = xp.empty(num_vertices, xp.int32), xp.empty(num_vertices, bool)
+    device.launch(
+        "scan", "label_members", size=num_vertices,
+        num_vertices=num_vertices, labels=labels, is_member=is_member, **arrays,
+    )  # fmt: skip
+    expected_members = device.flatnonzero(is_member)
+    expected_clusters, expected_count = number_clusters(labels, expected_members)
+    expected_roles = xp.empty(num_vertices, xp.int8)
+    device.launch(
+        "scan", "assign_roles", size=num_vertices,
+        num_vertices=num_vertices, is_core=arrays["is_core"], is_border=arrays["is_border"],
+        is_hub=xp.zeros(num_vertices, bool), roles=expected_roles,
+    )  # fmt: skip
+    assert num_clusters == expected_count
+    assert np.array_equal(members[:num_members], device.to_host(expected_members))
+    assert np.array_equal(clusters, device.to_host(expected_clusters))
+    assert np.array_equal(roles, device.to_host(expected_roles))
 
 
 @pytest.mark.parametrize("num_arcs", [0, 1, 40, 400])
@@ -631,11 +667,11 @@ def test_classes_of_values(xp, dtype):
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_numbers_are_in_a_range(xp, dtype):
     for values, is_valid in (([], True), ([0, 7], True), ([3, -1, 4], False), ([9] * 999, True)):
-        assert device.are_in_range(xp.array(values, dtype), 0, math.inf) == is_valid
-    assert not device.are_in_range(xp.array([1, 5], dtype), 0, 5)
+        assert device.all_in_range(xp.array(values, dtype), 0, math.inf) == is_valid
+    assert not device.all_in_range(xp.array([1, 5], dtype), 0, 5)
     if dtype.startswith("float"):
         for invalid in (math.nan, math.inf, -math.inf):
-            assert not device.are_in_range(xp.array([2, invalid, 2], dtype), 0, math.inf)
+            assert not device.all_in_range(xp.array([2, invalid, 2], dtype), 0, math.inf)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])

@@ -9,7 +9,9 @@ from rapidsgraph.kernels.constants import SORT_TILE
 
 
 @pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
-def xp(request):
+def xp(request, monkeypatch):
+    if request.param == "numpy":
+        monkeypatch.setattr(device, "num_multiprocessors", lambda: 3)
     return pytest.importorskip(request.param)
 
 
