@@ -41,7 +41,8 @@ def test_free_memory_respects_process_limits(kind, field, monkeypatch):
     assert device.free_memory(np) > spare
     try:
         resource.setrlimit(which, (used() + spare, limits[1]))
-        assert 0.9 * spare < device.free_memory(np) <= spare
+        # Other threads of the process may allocate or free memory meanwhile.
+        assert abs(device.free_memory(np) - spare) < 0.1 * spare
     finally:
         resource.setrlimit(which, limits)
     limit = {which: used() // 2}  # of a process that has more already
