@@ -190,7 +190,7 @@ def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: A
         similar, device.flatnonzero(is_border), is_core
     )
     labels = xp.empty(num_vertices, xp.int32)
-    links: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "num_vertices": num_vertices, "is_core": is_core, "is_border": is_border, "roots": roots,
         "nearest": nearest_cores, "labels": labels,
     }  # fmt: skip
@@ -198,14 +198,15 @@ def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: A
         clusters, members = np.empty(num_vertices, np.int32), np.empty(num_vertices, np.int32)
         roles = np.empty(num_vertices, np.int8)
         num_clusters, num_members = kernels.clustering.label_vertices(
-            work_space=num_similar_cores, clusters=clusters, roles=roles, members=members, **links
-        )
+            work_space=num_similar_cores,  # not needed any more
+            clusters=clusters, roles=roles, members=members, **arguments,
+        )  # fmt: skip
         members = members[:num_members]
         _mark_hubs(similar, clusters, num_clusters, members, roles)
         return Clustering(clusters, roles, num_clusters, members, similar)
     is_member = xp.empty(num_vertices, bool)
-    device.launch("scan", "label_members", size=num_vertices, is_member=is_member, **links)
-    del roots, nearest_cores, num_similar_cores, links
+    device.launch("scan", "label_members", size=num_vertices, is_member=is_member, **arguments)
+    del roots, nearest_cores, num_similar_cores, arguments
     members = device.flatnonzero(is_member)
     clusters, num_clusters = number_clusters(labels, members)
     is_hub = _find_hubs(similar, clusters, num_clusters, members)
