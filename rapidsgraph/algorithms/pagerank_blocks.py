@@ -321,7 +321,7 @@ def allocate_buffers(layout: BlockedLayout) -> dict[str, Array]:
     num_partials = 1 if xp is np else 4 * device.max_cooperative_blocks()
     return device.allocate(
         xp,
-        zeroed=True,
+        zeroed=("values", "chunk_sums", "arrived_blocks", "partials"),
         values=(max(layout.num_values, TILE_VALUES), layout.inverse_weights.dtype),
         chunk_sums=(max(layout.arguments["chunk_rows"].size, 1), np.float64),
         arrived_blocks=(1, np.uint64),

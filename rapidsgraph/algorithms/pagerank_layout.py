@@ -383,7 +383,7 @@ def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:
         num_partials = 4 * device.max_cooperative_blocks()
     return device.allocate(
         xp,
-        zeroed=True,
+        zeroed=("chunk_sums", "arrived_chunks", "arrived_blocks", "partials"),
         chunk_sums=(max(layout.num_chunks, 1), np.float64),
         arrived_chunks=(layout.num_long_rows + 1, np.int32),
         arrived_blocks=(1, np.uint64),

@@ -64,22 +64,35 @@ class TraversalResult:
         NO_VERTEX for a vertex without one; empty if predecessors were not computed.
     num_rounds : int or int64 array, shape ()
         Number of levels of a BFS, or of steps of shortest paths; on the device if it is there.
+    distance_mask, predecessor_mask : NullMask, optional
+        Masks of the columns of a BFS on a GPU, if they were asked for.
     """
 
     distances: Array
     predecessors: Array
     num_rounds: int | Array
+    distance_mask: frames.NullMask | None = None
+    predecessor_mask: frames.NullMask | None = None
 
 
 def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     """Search a graph or frame breadth-first; see `rapidsgraph.bfs`."""
     is_graph = isinstance(graph, LocalGraph)
     graph = as_local_graph(graph, compile_ahead=lambda _: compile_search(None))
-    ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS")
+    # The host has to wait for the masks of a cuDF frame anyway, so it does not for the source.
+    with_masks = graph.xp is not np and graph.labeling.library == "cudf"
+    ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS", wait=not with_masks)
     bottom_up = is_graph or not graph.directed
-    result = run_bfs(graph, ids, parameters.depth_limit, parameters.predecessors, bottom_up)
-    distances = frames.NullableIntegers(result.distances, null=-1)
-    return traversal_frame(graph.labeling, result, distances, parameters.predecessors)
+    result = run_bfs(
+        graph, ids, parameters.depth_limit, parameters.predecessors, bottom_up,
+        with_masks=with_masks,
+    )  # fmt: skip
+    mask = result.distance_mask
+    distances = frames.NullableIntegers(result.distances, null=-1, mask=mask)
+    frame = traversal_frame(graph.labeling, result, distances, parameters.predecessors)
+    if mask is not None and not mask.count_valid():
+        resolve_vertices(graph.labeling, parameters.source)  # raises: the source is absent
+    return frame
 
 
 def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
@@ -126,11 +139,12 @@ def compile_search(weight_type: Any) -> None:
 
 
 def _check_and_resolve(
-    graph: LocalGraph, source: Vertices | None, algorithm: Algorithm, title: str
-) -> Array:
+    graph: LocalGraph, source: Vertices | None, algorithm: Algorithm, title: str,
+    wait: bool = True,
+) -> Array:  # fmt: skip
     """Check result columns and free memory; return the ids of the sources."""
     check_result_columns(graph.labeling)
-    ids = resolve_vertices(graph.labeling, source)
+    ids = resolve_vertices(graph.labeling, source, wait=wait)
     size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_run_memory(graph, algorithm, f"{title} of {size}")
     return ids
@@ -147,7 +161,9 @@ def traversal_frame(
     """Return the result frame of `bfs` and `sssp`."""
     columns = {"distance": distances}
     if predecessors:
-        columns |= labeling.name_columns(result.predecessors, NO_VERTEX, "predecessor")
+        columns |= labeling.name_columns(
+            result.predecessors, NO_VERTEX, "predecessor", result.predecessor_mask
+        )
     return labeling.vertex_frame(columns)
 
 
@@ -172,25 +188,28 @@ def run_bfs(
     predecessors: bool = True,
     bottom_up: bool = True,
     targets: Array | None = None,
+    with_masks: bool = False,
 ) -> TraversalResult:
     """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing.
 
-    With int32 `targets`, the search ends with the level of the farthest one.
+    With int32 `targets`, the search ends with the level of the farthest one. An id of -1 is left
+    out.
     """
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
     targets = ids[:0] if targets is None else targets
     in_adjacency = graph.csc if bottom_up else adjacency
-    distances = xp.empty(num_vertices, xp.int32)
+    mask_size = frames.mask_size(num_vertices) if with_masks else 0
+    results = device.allocate(
+        xp, zeroed=("state",), state=(2, np.int64), distances=(num_vertices, np.int32),
+        reached_mask=(mask_size, np.uint32), predecessor_mask=(mask_size, np.uint32),
+    )  # fmt: skip
     predecessor_ids = xp.empty(num_vertices if predecessors else 0, xp.int32)
     num_words = (num_vertices + 31) // 32
     num_queues = 2 if xp is not np else 3  # two queues, or 64-bit keys and a queue
-    arrays = device.allocate(
-        xp,
-        chunks=(_count_chunks(graph), np.int64),
-        queues=(num_queues * num_vertices + 2, np.int32),
+    work_space = _allocate_work_space(
+        graph, queues=(num_queues * num_vertices + 2, np.int32),
         frontier_bits=(3 * num_words, np.uint32),
-    )
-    counters = _allocate_counters(xp)
+    )  # fmt: skip
     device.launch(
         "bfs", "search", size=num_vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
         cooperative=True, shared_bytes=SHARED_FRONTIER * SHARED_VERTEX_BYTES,
@@ -198,13 +217,20 @@ def run_bfs(
         bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
         num_targets=targets.size, targets=targets,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors, distances=distances,
-        predecessors=predecessor_ids, **arrays, **counters,
+        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors,
+        predecessors=predecessor_ids, with_masks=with_masks, **results, **work_space,
     )  # fmt: skip
-    num_rounds = counters["state"].reshape(())
+    num_rounds = results["state"][0]
     if logger.isEnabledFor(logging.DEBUG):  # on a GPU, reading the number waits for the search
         logger.debug("bfs: %d levels from %d sources", int(num_rounds), ids.size)
-    return TraversalResult(distances, predecessor_ids, num_rounds)
+    result = TraversalResult(results["distances"], predecessor_ids, num_rounds)
+    if with_masks:
+        read_state = device.start_reading(results["state"])
+        result.distance_mask = frames.NullMask(results["reached_mask"], lambda: read_state()[1])
+        result.predecessor_mask = frames.NullMask(
+            results["predecessor_mask"], lambda: max(read_state()[1] - ids.size, 0)
+        )
+    return result
 
 
 def run_sssp(
@@ -295,7 +321,7 @@ def relax_from(
             adjacency.weights, distances, queues,
         )  # fmt: skip
     adjacency, in_adjacency = lists or (adjacency, adjacency)
-    counters = _allocate_counters(xp)
+    state = xp.zeros(1, np.int64)
     device.launch(
         "sssp", "shortest_paths", size=num_vertices + graph.num_arcs // 4,
         threads=COOPERATIVE_THREADS, cooperative=True,
@@ -308,9 +334,9 @@ def relax_from(
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
         min_distance=device.full(3, math.inf, np.float64, xp),
         pull_start=xp.empty(1, np.float64) if pull_start is None else pull_start,
-        chunks=xp.empty(_count_chunks(graph), np.int64), **counters,
+        state=state, **_allocate_work_space(graph),
     )  # fmt: skip
-    return counters["state"].reshape(())
+    return state[0]
 
 
 def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
@@ -319,16 +345,16 @@ def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
     return xp.zeros(size, xp.int32) if xp is np else xp.empty(size, xp.int32)
 
 
-def _count_chunks(graph: Any) -> int:
-    """Return the size of the array of chunks of long lists of two frontiers."""
-    return 0 if graph.xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
+def _allocate_work_space(graph: Any, **sizes: tuple[int, Any]) -> dict[str, Array]:
+    """Return the work space of a traversal by parameter name, and other arrays by size and type.
 
-
-def _allocate_counters(xp: ModuleType) -> dict[str, Array]:
-    """Return the arrays by which blocks synchronize."""
+    The arrays by which blocks synchronize are 0. `chunks` lists parts of long adjacency lists of
+    two frontiers.
+    """
+    num_chunks = 0 if graph.xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
     return device.allocate(
-        xp, zeroed=True, counters=(NUM_COUNTERS, np.int64), arrived_blocks=(1, np.uint64),
-        state=(1, np.int64),
+        graph.xp, zeroed=("counters", "arrived_blocks"), counters=(NUM_COUNTERS, np.int64),
+        arrived_blocks=(1, np.uint64), chunks=(num_chunks, np.int64), **sizes,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from .arrays import (
     import_cupy,
     is_array,
     is_on_gpu,
+    start_reading,
     synchronize,
     to_host,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "resident_blocks",
     "select_entries",
     "signatures",
+    "start_reading",
     "synchronize",
     "take",
     "to_host",

@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import warnings
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
@@ -26,6 +27,8 @@ ArrayModule: TypeAlias = Any  # the module numpy or cupy, by convention called x
 Device = Literal["auto", "cpu", "gpu"]
 
 logger = logging.getLogger(__name__)
+# Page-locked memory and events by number of the GPU, which no `start_reading` uses.
+_unused_reads: dict[int, list[tuple[Any, Any]]] = {}
 
 CGROUP_MOUNT, CGROUP_MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
 # Of each version of control groups: the files of the limit and the usage of memory, and the field
@@ -35,6 +38,7 @@ CGROUP_V2 = ("memory.max", "memory.current", "inactive_file")
 NO_CGROUP_LIMIT = 1 << 60  # version 1 reports a number near 2^63 for an unlimited group
 
 ALIGNMENT = 256  # bytes, of arrays that share an allocation
+MAX_READ_BYTES = 64  # of values that `start_reading` copies
 MIN_CUDA_CACHE_BYTES = 2**24  # CuPy's kernel cache is not used on a disk with less free space
 
 
@@ -68,7 +72,7 @@ def import_cupy() -> ArrayModule:
 
 
 def allocate(
-    xp: ArrayModule, *, zeroed: bool = False, **sizes: tuple[int, Any]
+    xp: ArrayModule, *, zeroed: Collection[str] = (), **sizes: tuple[int, Any]
 ) -> dict[str, Array]:
     """Return one-dimensional arrays by name, which share one allocation on a GPU.
 
@@ -78,25 +82,65 @@ def allocate(
     ----------
     xp : module
         NumPy or CuPy.
-    zeroed : bool, default False
-        Whether all values are 0; otherwise they are undefined.
+    zeroed : collection of str, default ()
+        Names of the arrays whose values are 0; other values are undefined.
     **sizes : (int, dtype)
         Number and type of the values of each array.
     """
     if xp is np:
-        create = np.zeros if zeroed else np.empty
-        return {name: create(size, dtype) for name, (size, dtype) in sizes.items()}
-    starts, num_bytes = [], 0
-    for size, dtype in sizes.values():
-        starts.append(num_bytes)
+        return {
+            name: np.zeros(size, dtype) if name in zeroed else np.empty(size, dtype)
+            for name, (size, dtype) in sizes.items()
+        }
+    starts, num_bytes = {}, 0
+    for name in (*zeroed, *(name for name in sizes if name not in zeroed)):
+        size, dtype = sizes[name]
+        starts[name] = num_bytes
         num_bytes += -(-size * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+        if len(starts) == len(zeroed):
+            zeroed_bytes = num_bytes
     memory = xp.cuda.alloc(num_bytes)
     if zeroed:
-        memory.memset_async(0, num_bytes)
+        memory.memset_async(0, zeroed_bytes)
     return {
-        name: xp.ndarray(size, dtype, memory + start)
-        for start, (name, (size, dtype)) in zip(starts, sizes.items(), strict=True)
+        name: xp.ndarray(size, dtype, memory + starts[name])
+        for name, (size, dtype) in sizes.items()
     }
+
+
+def start_reading(values: Array) -> Callable[[], list[Any]]:
+    """Start to copy a few values to the host; return a function that waits for them.
+
+    The host waits for the work before this call, not for what is launched afterwards.
+
+    Parameters
+    ----------
+    values : array, of at most `MAX_READ_BYTES`
+    """
+    if not is_on_gpu(values):
+        return values.tolist
+    cuda = import_cupy().cuda
+    # Page-locked memory and an event take longer to make than to use.
+    unused = _unused_reads.setdefault(cuda.runtime.getDevice(), [])
+    try:
+        memory, has_arrived = unused.pop()
+    except IndexError:
+        memory = cuda.alloc_pinned_memory(MAX_READ_BYTES)
+        has_arrived = cuda.Event(disable_timing=True)
+    stream = cuda.get_current_stream()
+    cuda.runtime.memcpyAsync(
+        memory.ptr, values.data.ptr, values.nbytes, cuda.runtime.memcpyDeviceToHost, stream.ptr
+    )
+    has_arrived.record(stream)
+
+    @functools.cache
+    def wait() -> list[Any]:
+        has_arrived.synchronize()
+        result: list[Any] = np.frombuffer(memory, values.dtype, values.size).tolist()
+        unused.append((memory, has_arrived))
+        return result
+
+    return wait
 
 
 def synchronize(xp: ArrayModule) -> None:

@@ -39,7 +39,7 @@ from .from_frame import (
     normalize_frame,
     to_device,
 )
-from .nullable import NullableIntegers
+from .nullable import NullableIntegers, NullMask, mask_size
 from .numeric_columns import (
     find_weight_candidates,
     list_weight_candidates,
@@ -52,6 +52,7 @@ __all__ = [
     "TEXT_CHUNK_ROWS",
     "Column",
     "Frame",
+    "NullMask",
     "NullableIntegers",
     "VertexValues",
     "Vertices",
@@ -77,6 +78,7 @@ __all__ = [
     "library_name",
     "list_weight_candidates",
     "make_frame",
+    "mask_size",
     "missing_column_error",
     "missing_endpoint_error",
     "normalize_frame",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,29 @@ import numpy as np
 
 from .. import device
 from ..device import Array
+
+MASK_WORDS = 16  # a mask of cuDF has a multiple of 64 bytes
+
+
+@dataclass(frozen=True)
+class NullMask:
+    """Which rows of a column on a GPU are not null.
+
+    Attributes
+    ----------
+    words : uint32 array, shape (`mask_size(rows)`,)
+        Bit i % 32 of word i / 32 is set if row i is valid.
+    count_valid : callable
+        Returns the number of valid rows, and may wait for the GPU.
+    """
+
+    words: Array
+    count_valid: Callable[[], int]
+
+
+def mask_size(num_rows: int) -> int:
+    """Return the number of words of a mask."""
+    return -(-num_rows // (32 * MASK_WORDS)) * MASK_WORDS
 
 
 @dataclass(frozen=True)
@@ -29,18 +52,21 @@ class NullableIntegers:
         The names of which other integers are positions.
     dtype : numpy.dtype, optional
         Type of the column without names, by default that of the integers.
+    mask : NullMask, optional
+        The mask, if it is known.
     """
 
     integers: Array
     null: int
     names: Array | None = None
     dtype: Any = None
+    mask: NullMask | None = None
 
     def __len__(self) -> int:
         return len(self.integers)
 
     def __getitem__(self, rows: slice) -> NullableIntegers:
-        return replace(self, integers=self.integers[rows])
+        return replace(self, integers=self.integers[rows], mask=None)
 
     @property
     def column_type(self) -> Any:
@@ -68,15 +94,15 @@ class NullableIntegers:
             return self.integers.astype(self.column_type, copy=False), valid
         return self.names[np.where(valid, self.integers, 0)], valid
 
-    def write_mask(self, words: Array, count: Array) -> Array:
-        """Write the null mask, and return the column on a GPU; its null rows are arbitrary.
+    def values(self) -> Array:
+        """Return the column on a GPU with arbitrary values in null rows."""
+        is_shared = self.names is None and self.integers.dtype == self.column_type
+        return self.integers if is_shared else self._fill_nulls(0)
 
-        Parameters
-        ----------
-        words : uint32 array
-            Becomes the mask: bit i % 32 of word i / 32 is set if row i is valid.
-        count : int64 array, shape (1,)
-            Grows by the number of valid rows.
+    def write_mask(self, words: Array, count: Array) -> Array:
+        """Write the words of a `NullMask`, and return what `values` does.
+
+        `count`, an int64 array of shape (1,), grows by the number of valid rows.
         """
         return self._fill_nulls(0, words, count)
 
@@ -108,31 +134,51 @@ def mask_columns(columns: Sequence[Any]) -> list[Any]:
     ----------
     columns : sequence of NullableIntegers or (array, array of bool)
     """
-    if not columns:
-        return []
-    cupy, plc = device.import_cupy(), importlib.import_module("pylibcudf")
+    plc = importlib.import_module("pylibcudf")
     sizes = [len(column[0]) if isinstance(column, tuple) else len(column) for column in columns]
-    num_words = [plc.null_mask.bitmask_allocation_size_bytes(size) // 4 for size in sizes]
-    masks = device.allocate(
-        cupy, zeroed=True, counts=(len(columns), np.int64),
-        **{str(number): (size, np.uint32) for number, size in enumerate(num_words)},
-    )  # fmt: skip
-    counts, *all_words = masks.values()
-    filled = []
-    for number, (column, size, words) in enumerate(zip(columns, sizes, all_words, strict=True)):
-        count = counts[number:]
-        if isinstance(column, NullableIntegers):
-            values = column.write_mask(words, count)
-        else:
-            values, valid = column
-            device.launch(
-                "arrays", "pack_flags", size=size,
-                num_flags=size, flags=valid, words=words, count=count,
-            )  # fmt: skip
-        filled.append(plc.Column.from_cuda_array_interface(values))
-    return [
-        column.with_mask(plc.gpumemoryview(words), size - num_valid) if num_valid < size else column
-        for column, words, size, num_valid in zip(
-            filled, all_words, sizes, counts.tolist(), strict=True
-        )
+    unmasked = [
+        number
+        for number, column in enumerate(columns)
+        if isinstance(column, tuple) or column.mask is None
     ]
+    counts, new_masks = _allocate_masks({number: sizes[number] for number in unmasked})
+    filled = []
+    for number, column in enumerate(columns):
+        if number in new_masks:
+            words = new_masks[number]
+            values = _write_mask(column, words, counts[unmasked.index(number) :])
+        else:
+            values, words = column.values(), column.mask.words
+        filled.append((plc.Column.from_cuda_array_interface(values), plc.gpumemoryview(words)))
+    num_valid = dict(zip(unmasked, counts.tolist(), strict=True)) if unmasked else {}
+    result = []
+    for number, (column, words) in enumerate(filled):
+        if number not in num_valid:
+            num_valid[number] = columns[number].mask.count_valid()
+        num_nulls = sizes[number] - num_valid[number]
+        result.append(column.with_mask(words, num_nulls) if num_nulls else column)
+    return result
+
+
+def _allocate_masks(sizes: Mapping[int, int]) -> tuple[Array, dict[int, Array]]:
+    """Return counts of 0, and masks of columns by number; they share an allocation."""
+    if not sizes:
+        return np.empty(0, np.int64), {}
+    masks = device.allocate(
+        device.import_cupy(), zeroed=("counts",), counts=(len(sizes), np.int64),
+        **{str(number): (mask_size(size), np.uint32) for number, size in sizes.items()},
+    )  # fmt: skip
+    counts, *words = masks.values()
+    return counts, dict(zip(sizes, words, strict=True))
+
+
+def _write_mask(column: Any, words: Array, count: Array) -> Array:
+    """Write the mask of a column, and return its values; see `NullableIntegers.write_mask`."""
+    if isinstance(column, NullableIntegers):
+        return column.write_mask(words, count)
+    values, valid = column
+    device.launch(
+        "arrays", "pack_flags", size=len(values),
+        num_flags=len(values), flags=valid, words=words, count=count,
+    )  # fmt: skip
+    return values

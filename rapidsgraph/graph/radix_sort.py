@@ -79,7 +79,7 @@ def sort_by_bits(
         histograms = count_digits(keys, first_bit, num_bits)
     state_type = xp.int32 if num_keys < MAX_SHORT_STATES else xp.int64
     counters = device.allocate(
-        xp, zeroed=True, states=(num_tiles * SORT_DIGITS, state_type),
+        xp, zeroed=("states", "tickets"), states=(num_tiles * SORT_DIGITS, state_type),
         tickets=(num_passes, np.uint64),
     )  # fmt: skip
     states, tickets = counters.values()

@@ -15,19 +15,21 @@ from .vertex_names import Labeling
 
 
 def resolve_vertices(
-    labeling: Labeling, vertices: Any, parameter: str = "source", *, may_be_empty: bool = False
-) -> Array:
+    labeling: Labeling, vertices: Any, parameter: str = "source", *, may_be_empty: bool = False,
+    wait: bool = True,
+) -> Array:  # fmt: skip
     """Return the ids of the vertices that a caller names: int32, ascending, each once.
 
     The parameters and errors are those of `find_vertices`.
     """
-    ids = find_vertices(labeling, vertices, parameter, may_be_empty=may_be_empty)
+    ids = find_vertices(labeling, vertices, parameter, may_be_empty=may_be_empty, wait=wait)
     return ids if ids.size == 1 else labeling.xp.unique(ids)
 
 
 def find_vertices(
-    labeling: Labeling, vertices: Any, parameter: str, *, may_be_empty: bool = False
-) -> Array:
+    labeling: Labeling, vertices: Any, parameter: str, *, may_be_empty: bool = False,
+    wait: bool = True,
+) -> Array:  # fmt: skip
     """Return the ids of the vertices that a caller names: int32, in the order of the argument.
 
     Parameters
@@ -41,6 +43,9 @@ def find_vertices(
         Name of the parameter, for messages.
     may_be_empty : bool, default False
         Whether no vertex may be named.
+    wait : bool, default True
+        Whether to wait for a GPU that finds an integer. Otherwise the id may be -1, which means
+        that the vertex is not in the graph.
 
     Raises
     ------
@@ -52,22 +57,25 @@ def find_vertices(
         # The name is the id. A table of it would take longer than a search of a small graph.
         return device.full(1, vertices, np.int32, labeling.xp)
     if type(vertices) is int and len(names.labels) == 1 and device.is_on_gpu(names.distinct[0]):
-        found = _find_on_gpu(vertices, names.distinct[0])
+        found = _find_on_gpu(vertices, names.distinct[0], wait)
         if found is not None:
             return found
     table, columns = tabulate_vertices(labeling, vertices, parameter)
     return find_ids(labeling, table, columns, parameter, may_be_empty=may_be_empty)
 
 
-def _find_on_gpu(vertex: int, names: Array) -> Array | None:
-    """Return the id of a vertex as an array, or None if it is absent or names have other types."""
+def _find_on_gpu(vertex: int, names: Array, wait: bool) -> Array | None:
+    """Return the id of a vertex as an array, or None if names have other types.
+
+    If the vertex is absent, return None after waiting, or else -1.
+    """
     if names.dtype not in (np.int32, np.int64) or not -(2**63) <= vertex < 2**63:
         return None
     ids = device.array_module(names).empty(1, np.int32)
     device.launch(
         "build", "find_name", size=1, value=vertex, num_names=names.size, names=names, ids=ids
     )
-    return ids if ids.item() >= 0 else None
+    return ids if not wait or ids.item() >= 0 else None
 
 
 def tabulate_vertices(

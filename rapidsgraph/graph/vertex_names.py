@@ -264,14 +264,16 @@ class Labeling:
             self._endpoint_columns[endpoint] = columns
         return columns
 
-    def name_columns(self, ids: Array, null: int, endpoint: str) -> dict[str, Any]:
+    def name_columns(
+        self, ids: Array, null: int, endpoint: str, mask: frames.NullMask | None = None
+    ) -> dict[str, Any]:
         """Return the name columns of an endpoint for `vertex_frame`, null where an id is `null`.
 
-        Other ids are below `null`.
+        Other ids are below `null`; `mask` tells which, if it is known.
         """
         names, columns = self.names.distinct[0], self.endpoint_columns(endpoint)
         if names is None or (len(self.names.labels) == 1 and isinstance(names, self.xp.ndarray)):
-            column = frames.NullableIntegers(ids, null, names, self.names.dtype)
+            column = frames.NullableIntegers(ids, null, names, self.names.dtype, mask)
             return {name: column for name in columns.values()}
         valid = device.mark_range(ids, high=null)
         named = self.names.columns(self.xp, device.where(valid, ids, 0))

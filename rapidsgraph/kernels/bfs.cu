@@ -7,7 +7,7 @@
 // Adjacency lists are by source (offsets, neighbors) and, for the bottom-up direction, by
 // destination (in_*); both are ascending. The caller sets counters and arrived_blocks to 0; an
 // unreached vertex has the distance -1 and the predecessor NO_VERTEX. If there are targets, the
-// search ends with the level in which the last of them is reached.
+// search ends with the level in which the last of them is reached. A source of -1 is left out.
 //
 // Entries: search, expand_bottom_up. Frontiers in the shared memory of a few blocks are not from
 // the papers below.
@@ -236,7 +236,9 @@ __device__ __forceinline__ void expand_locally(
 
 // Breadth-first search from distinct `sources`. Reads the adjacency lists, and in_* if bottom_up;
 // writes distances and, if with_predecessors, predecessors; queues, chunks, frontier_bits and
-// counters are work space. state[0] becomes the number of rounds.
+// counters are work space. with_masks: bit v % 32 of word v / 32 of reached_mask and, if
+// with_predecessors, predecessor_mask tells whether v is reached and has a predecessor. state
+// becomes {rounds, vertices reached if with_masks}; it is 0 before.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     search(long long num_vertices, long long num_arcs, long long depth_limit, long long bottom_up,
            long long with_predecessors, long long num_sources, const int *sources,
@@ -244,6 +246,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
            const int *neighbors, const long long *in_offsets, const int *in_neighbors,
            int *distances, int *predecessors, int *queues, long long *chunks,
            unsigned int *frontier_bits, long long *counters, unsigned long long *arrived_blocks,
+           long long with_masks, unsigned int *reached_mask, unsigned int *predecessor_mask,
            long long *state) {
   __shared__ int buffers[COOPERATIVE_THREADS / WARP][APPEND_CAPACITY];
   const int lane = lane_id();
@@ -282,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     if (with_predecessors) predecessors[vertex] = NO_VERTEX;
   }
   grid_barrier(arrived_blocks, ++barriers);
-  STRIDE(index, num_sources) distances[sources[index]] = 0;
+  STRIDE(index, num_sources) if (sources[index] >= 0) distances[sources[index]] = 0;
   grid_barrier(arrived_blocks, ++barriers);
   {
     Next next = begin_round();
@@ -443,21 +446,34 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     end_round();
     level++;
   }
-  if (with_predecessors && bottom_up) {  // of the vertices that expand_locally reached
+  // Find the predecessors of the vertices that expand_locally reached.
+  const bool must_pull = with_predecessors && bottom_up;
+  if (must_pull || with_masks) {
     grid_barrier(arrived_blocks, ++barriers);
+    long long num_reached = 0;
     for (long long word = warp_id(); word < words; word += warp_count()) {
       const long long vertex = word * WARP + lane;
-      const int depth = vertex < num_vertices ? distances[vertex] : 0,
-                known = vertex < num_vertices ? predecessors[vertex] : 0;
-      const bool is_unreached = depth > 0 && known == NO_VERTEX;
-      const long long start = is_unreached ? in_offsets[vertex] : 0;
+      const int depth = vertex < num_vertices ? distances[vertex] : -1;
+      if (with_masks) {
+        const unsigned reached = __ballot_sync(FULL_MASK, depth >= 0),
+                       not_source = __ballot_sync(FULL_MASK, depth > 0);
+        if (lane == 0) {
+          reached_mask[word] = reached;
+          if (with_predecessors) predecessor_mask[word] = not_source;
+          num_reached += __popc(reached);
+        }
+      }
+      if (!must_pull) continue;
+      const bool must_search = depth > 0 && predecessors[vertex] == NO_VERTEX;
+      const long long start = must_search ? in_offsets[vertex] : 0;
       const long long arc =
-          first_arc(start, is_unreached ? in_offsets[vertex + 1] : 0, depth,
+          first_arc(start, must_search ? in_offsets[vertex + 1] : 0, depth,
                     [=](long long position, int vertex_depth) {
                       return distances[in_neighbors[position]] == vertex_depth - 1;
                     });
       if (arc >= 0) predecessors[vertex] = in_neighbors[arc];
     }
+    if (with_masks) add_of_block(num_reached, state + 1);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     state[0] = round + report[3];

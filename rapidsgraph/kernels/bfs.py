@@ -176,6 +176,18 @@ def _unpack(keys, with_predecessors, distances, predecessors):
 
 
 @serial
+def _pack_mask(distances, least, mask):
+    """Set the bits of distances that are not less; return their number."""
+    mask[:] = 0
+    count = 0
+    for vertex in range(distances.size):
+        if distances[vertex] >= least:
+            mask[vertex // 32] |= np.uint32(1) << np.uint32(vertex % 32)
+            count += 1
+    return count
+
+
+@serial
 def search(
     num_vertices,
     num_arcs,
@@ -197,6 +209,9 @@ def search(
     frontier_bits,
     counters,
     arrived_blocks,
+    with_masks,
+    reached_mask,
+    predecessor_mask,
     state,
 ):
     # NumPy allocates large pages, Numba small ones, in which random access is much slower.
@@ -210,10 +225,12 @@ def search(
     counts = np.empty(2 * NUM_BLOCKS, np.int64)
     words = (num_vertices + 31) // 32
     current_bits, next_bits = frontier_bits[:words], frontier_bits[words : 2 * words]
+    first, last, level, unexplored = 0, 0, 0, num_arcs
     for index in range(num_sources):
-        keys[sources[index]] = np.uint64(NO_VERTEX)
-        queue[index] = sources[index]
-    first, last, level, unexplored = 0, num_sources, 0, num_arcs
+        if sources[index] >= 0:
+            keys[sources[index]] = np.uint64(NO_VERTEX)
+            queue[last] = sources[index]
+            last += 1
     num_reached = 0
     while last > first and level < depth_limit:
         num_reached = _count_reached(num_reached, num_targets, targets, keys)
@@ -266,6 +283,10 @@ def search(
         level += 1
     _unpack(keys, with_predecessors, distances, predecessors)
     state[0] = level
+    if with_masks:
+        state[1] = _pack_mask(distances, 0, reached_mask)
+        if with_predecessors:
+            _pack_mask(distances, 1, predecessor_mask)
 
 
 @parallel

@@ -113,11 +113,11 @@ struct Next {
     if (lane_id() == 0 && total) atomicAdd(&counters->num_arcs, (u64)total);
   }
 
-  // Append all of these vertices.
+  // Append all of these vertices but negative ones.
   __device__ __forceinline__ void take_all(const int *vertices, long long count) {
     for (long long first = warp_id() * WARP; first < count; first += warp_count() * WARP) {
-      const bool is_valid[1] = {first + lane_id() < count};
-      const int candidate[1] = {is_valid[0] ? vertices[first + lane_id()] : 0};
+      const int candidate[1] = {first + lane_id() < count ? vertices[first + lane_id()] : -1};
+      const bool is_valid[1] = {candidate[0] >= 0};
       take<1>(is_valid, candidate);
     }
     finish();

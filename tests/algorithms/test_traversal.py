@@ -7,11 +7,22 @@ import naive
 import networkx
 import numpy as np
 import pytest
-from conftest import FrameMaker, by_engine, check_traversals, columns_of, paths_of, random_edges
+from conftest import (
+    FrameMaker,
+    build_storage,
+    by_engine,
+    check_traversals,
+    columns_of,
+    listed,
+    paths_of,
+    random_edges,
+)
 from hypothesis import given, settings
 
 import rapidsgraph as rg
+from rapidsgraph import device
 from rapidsgraph.algorithms import traversal
+from rapidsgraph.kernels.constants import NO_VERTEX
 
 pytestmark = pytest.mark.slow
 
@@ -286,6 +297,63 @@ def test_sum_without_weights_counts_rows(make_arrays):
     )
     assert paths_of(rg.sssp(graph, 0))[0] == {0: 0, 1: 2, 2: 1}
     assert paths_of(rg.bfs(graph, 0))[0] == {0: 0, 1: 1, 2: 1}
+
+
+# Masks of the columns of cuDF
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("predecessors", [True, False])
+@pytest.mark.parametrize("bottom_up", [True, False])
+@pytest.mark.parametrize("sources", [[0], [3, 70, 90], [-1]], ids=["one", "several", "absent"])
+def test_a_search_writes_masks(make_arrays, sources, bottom_up, predecessors):
+    graph = build_storage(make_arrays(columns_of(random_edges(9, 100, 120))), vertices=1000)
+    ids = graph.xp.asarray(sources, dtype=np.int32)
+    result = traversal.run_bfs(
+        graph, ids, predecessors=predecessors, bottom_up=bottom_up, with_masks=True
+    )
+    expected = traversal.run_bfs(graph, ids, predecessors=predecessors, bottom_up=bottom_up)
+    assert result.distances.tolist() == expected.distances.tolist()
+    assert result.predecessors.tolist() == expected.predecessors.tolist()
+    columns = [(result.distance_mask, result.distances >= 0)]
+    if predecessors:
+        columns.append((result.predecessor_mask, result.predecessors != NO_VERTEX))
+    for mask, valid in columns:
+        bits = np.unpackbits(device.to_host(mask.words).view(np.uint8), bitorder="little")
+        assert bits[:1000].tolist() == valid.tolist()
+        assert mask.count_valid() == int(valid.sum())
+    assert (mask.count_valid() == 0) == (sources == [-1])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("names", [lambda ids: ids, lambda ids: 10 * ids - 7, lambda ids: ids % 9])
+def test_nulls_of_cudf(names):
+    """With ids as names, with other integers, and of a graph all of whose vertices are reached."""
+    cudf = pytest.importorskip("cudf")
+    edges = {
+        name: names(np.asarray(values)) if name != "weight" else values
+        for name, values in columns_of(random_edges(7, 60, 70)).items()
+    }
+    frame = cudf.DataFrame(edges)
+    for source in map(int, np.unique(edges["source"])[[0, -1]]):
+        for options in {"predecessors": True}, {"predecessors": False}, {"depth_limit": 1}:
+            found = rg.bfs(rg.Graph(frame, directed=False), source, **options)
+            expected = rg.bfs(rg.Graph(frame.to_pandas(), directed=False), source, **options)
+            assert listed(found) == listed(expected)
+            for name in found.columns:
+                nulls = int(expected[name].isna().sum())
+                assert found[name].null_count == nulls
+                has_mask = found[name].to_pylibcudf()[0].null_mask() is not None
+                assert has_mask == (nulls > 0)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("absent", [4, -1, 10**6, 2**40])
+def test_a_vertex_that_is_not_in_a_cudf_frame(absent):
+    cudf = pytest.importorskip("cudf")
+    graph = rg.Graph(cudf.DataFrame({"source": [0, 3, 9], "destination": [3, 9, 5]}))
+    with pytest.raises(rg.VertexNotFoundError, match=f"^source: vertex {absent} is not in the"):
+        rg.bfs(graph, absent)
 
 
 # Against slow loops and NetworkX

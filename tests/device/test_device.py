@@ -258,11 +258,10 @@ def test_a_launch_on_cupy_runs_the_cuda_twin(geometry):
 def test_arrays_share_an_allocation_on_a_gpu(module):
     xp = pytest.importorskip(module)
     sizes = {"counts": (3, np.int64), "empty": (0, np.float64), "flags": (257, bool)}
-    for zeroed in (False, True):
+    for zeroed in ((), ("flags",), tuple(sizes)):
         arrays = device.allocate(xp, zeroed=zeroed, **sizes)
         assert {name: (v.size, v.dtype) for name, v in arrays.items()} == sizes
-        if zeroed:
-            assert not any(values.any() for values in arrays.values())
+        assert not any(arrays[name].any() for name in zeroed)
         for number, values in enumerate(arrays.values(), 1):
             values.fill(number)
         assert arrays["counts"].tolist() == [1, 1, 1]
@@ -271,3 +270,15 @@ def test_arrays_share_an_allocation_on_a_gpu(module):
         addresses = [values.data.ptr for values in arrays.values()]
         assert addresses == [addresses[0], addresses[0] + 256, addresses[0] + 256]
         assert addresses[0] % 256 == 0
+
+
+@pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def test_a_few_values_are_read_later(module):
+    xp = pytest.importorskip(module)
+    values = [xp.arange(start, start + 3, dtype=xp.int64) for start in (5, 7)]
+    reads = [device.start_reading(value) for value in values]
+    for value in values:
+        value.fill(0) if xp is not np else None  # after the copy has begun
+    for _ in range(2):
+        assert [read() for read in reads] == [[5, 6, 7], [7, 8, 9]]
+    assert device.start_reading(xp.full(1, 0.5))() == [0.5]
