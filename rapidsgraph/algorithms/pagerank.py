@@ -191,8 +191,11 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, Array]:
     is_uniform = problem.uniform_value is not None
     num_isolated = layout.num_isolated if is_uniform else 0
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
-    pagerank = xp.empty(num_vertices, value_type)
-    contributions = xp.empty((2, layout.num_contributions + 1), value_type)
+    arrays = device.allocate(
+        xp, pagerank=(num_vertices, value_type),
+        contributions=(2 * (layout.num_contributions + 1), value_type),
+    )  # fmt: skip
+    pagerank, contributions = arrays["pagerank"], arrays["contributions"].reshape(2, -1)
     state, dangling_mass = problem.state, 0.0
     if layout.num_dangling:
         dangling_mass = (

@@ -17,7 +17,8 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..device import Array, invert_order
 from ..graph.csr import Adjacency, offsets_from_sizes
 from ..graph.local_graph import LocalGraph
 from ..graph.radix_sort import sort_by_bits
-from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_CHUNK, WARP
+from ..kernels.constants import COOPERATIVE_THREADS, WARP
 
 # A longer row is summed by a warp of its own: the first of these thresholds that gives at most
 # MAX_WHOLE_ROWS such rows on a GPU, a few per warp, else the last. Each one, NARROW_LENGTH and
@@ -136,14 +137,16 @@ def arrange(
     rows = order_rows(csc, out_weights)
     if grouped and 2 * rows.num_narrow_arcs >= csc.neighbors.size:
         rows = _group_neighborhoods(rows, csc)
+    units = measure_units(rows, csc)
     index, vertex_index, num_cached = _index_contributions(rows.order, out_degrees, csc, value_type)
     return build_layout(
-        csc, weights, out_weights, value_type, rows, index, vertex_index, rows.order.size,
+        csc, weights, out_weights, value_type, rows, units, index, vertex_index, rows.order.size,
         num_cached=num_cached,
     )  # fmt: skip
 
 
-class RowOrder(NamedTuple):
+@dataclass(frozen=True)
+class RowOrder:
     """Vertices by descending class of in-degree, and how many have which in-degree.
 
     A class has one in-degree up to 64, two consecutive ones up to 256, and those between powers of
@@ -154,20 +157,42 @@ class RowOrder(NamedTuple):
     order : int32, shape (rows,)
         Up to in-degree 64, vertices with out-edges come first within each in-degree: what is
         gathered is contiguous, and isolated vertices are last.
-    num_isolated, num_dangling : int
-        Rows without any edge, and without out-edges.
-    num_wide, num_narrow_arcs : int
-        Rows longer than `NARROW_LENGTH`, and arcs of the other rows.
-    num_longer : list of int
-        Rows longer than `PAGERANK_CHUNK`, and than each of `WHOLE_ROW_LENGTHS`.
+    read_counts : callable
+        Returns the counts of `classify_rows`, and may wait for the GPU.
     """
 
     order: Array
-    num_isolated: int
-    num_dangling: int
-    num_wide: int
-    num_narrow_arcs: int
-    num_longer: list[int]
+    read_counts: Callable[[], list[int]]
+
+    @property
+    def num_wide(self) -> int:
+        """Number of rows longer than `NARROW_LENGTH`."""
+        return self.read_counts()[0]
+
+    @property
+    def num_long(self) -> int:
+        """Number of rows longer than `PAGERANK_CHUNK`."""
+        return self.read_counts()[1]
+
+    @property
+    def num_whole(self) -> list[int]:
+        """Number of rows longer than each of `WHOLE_ROW_LENGTHS`."""
+        return self.read_counts()[2:5]
+
+    @property
+    def num_narrow_arcs(self) -> int:
+        """Number of arcs of rows that are not wide."""
+        return self.read_counts()[5]
+
+    @property
+    def num_isolated(self) -> int:
+        """Number of rows without any edge."""
+        return self.read_counts()[6]
+
+    @property
+    def num_dangling(self) -> int:
+        """Number of rows without out-edges."""
+        return self.read_counts()[7]
 
 
 def order_rows(csc: Adjacency, out_weights: Array) -> RowOrder:
@@ -176,18 +201,18 @@ def order_rows(csc: Adjacency, out_weights: Array) -> RowOrder:
     `out_weights` are float64, and 0 for a dangling vertex.
     """
     xp, num_rows = device.array_module(out_weights), out_weights.size
-    lengths = [NARROW_LENGTH, PAGERANK_CHUNK, *WHOLE_ROW_LENGTHS]
-    values = xp.asarray([*lengths, *[0] * (len(lengths) + 3)])  # one copy to the device
-    thresholds, counts = values[: len(lengths)], values[len(lengths) :]
-    keys = xp.empty(num_rows, xp.int64)
+    arrays = device.allocate(
+        xp, zeroed=("counts",), counts=(8, np.int64), keys=(num_rows, np.int64)
+    )
+    first_length, second_length, third_length = WHOLE_ROW_LENGTHS
     device.launch(
         "pagerank_layout", "classify_rows", size=num_rows // ROWS_PER_THREAD,
-        num_rows=num_rows, num_thresholds=thresholds.size, thresholds=thresholds,
-        offsets=csc.offsets, out_weights=out_weights, keys=keys, counts=counts,
+        num_rows=num_rows, narrow_length=NARROW_LENGTH, first_length=first_length,
+        second_length=second_length, third_length=third_length, offsets=csc.offsets,
+        out_weights=out_weights, **arrays,
     )  # fmt: skip
-    num_wide, *num_longer, num_narrow_arcs, num_isolated, num_dangling = counts.tolist()
-    order = _sort_classes(keys)
-    return RowOrder(order, num_isolated, num_dangling, num_wide, num_narrow_arcs, num_longer)
+    read_counts = device.start_reading(arrays["counts"])
+    return RowOrder(_sort_classes(arrays["keys"]), read_counts)
 
 
 def order_by_degree(degrees: Array) -> Array:
@@ -224,12 +249,57 @@ def _sort_classes(keys: Array) -> Array:
     return sort_by_bits(keys, 0, 8, with_positions=True)[1].view(np.int32)
 
 
+class Units(NamedTuple):
+    """The units of work of an iteration, as in `PageRankLayout`.
+
+    Attributes
+    ----------
+    num_long_rows, num_whole_rows : int
+    chunks : int64, shape (long rows,)
+        Number of chunks of each row.
+    offsets : int64
+        Offsets of the entries of whole rows, and of slices from `num_whole_rows` on.
+    read_totals : callable
+        Returns the numbers of wide slices, entries and chunks, and may wait for the GPU.
+    """
+
+    num_long_rows: int
+    num_whole_rows: int
+    chunks: Array
+    offsets: Array
+    read_totals: Callable[[], list[int]]
+
+
+def measure_units(rows: RowOrder, csc: Adjacency) -> Units:
+    """Divide the rows of a graph or of one partition into units of work."""
+    num_rows, xp = rows.order.size, device.array_module(csc.neighbors)
+    choices, is_gpu = rows.num_whole, xp is not np
+    num_whole_rows = choices[-1]  # on a CPU, as many rows as possible are in slices
+    if is_gpu:
+        num_whole_rows = next((n for n in choices if n <= MAX_WHOLE_ROWS), num_whole_rows)
+    num_long_rows = min(rows.num_long, num_whole_rows) if is_gpu else 0
+    num_units = num_whole_rows + -(-(num_rows - num_whole_rows) // WARP)
+    arrays = device.allocate(
+        xp, zeroed=("totals",), totals=(3, np.int64), sizes=(num_units, np.int64),
+        chunks=(num_long_rows, np.int64),
+    )  # fmt: skip
+    device.launch(
+        "pagerank_layout", "measure_rows", size=num_rows // ROWS_PER_THREAD,
+        num_rows=num_rows, num_long_rows=num_long_rows, num_whole_rows=num_whole_rows,
+        narrow_length=NARROW_LENGTH, order=rows.order, offsets=csc.offsets, **arrays,
+    )  # fmt: skip
+    read_totals = device.start_reading(arrays["totals"])
+    offsets = offsets_from_sizes(arrays["sizes"])
+    return Units(num_long_rows, num_whole_rows, arrays["chunks"], offsets, read_totals)
+
+
 def build_layout(
     csc: Adjacency,
     weights: Array,
     out_weights: Array,
     value_type: type,
     rows: RowOrder,
+    units: Units,
     contribution_index: Array,
     vertex_index: Array,
     num_contributions: int,
@@ -243,6 +313,7 @@ def build_layout(
     csc, weights, out_weights, value_type
         As for `arrange`, of the rows.
     rows : RowOrder
+    units : Units
     contribution_index, num_cached
         As in `PageRankLayout`.
     vertex_index : int32, shape (vertices,)
@@ -251,22 +322,8 @@ def build_layout(
         Number of contributions; padding refers to the position behind them.
     """
     order, num_rows, xp = rows.order, rows.order.size, device.array_module(csc.neighbors)
-    is_gpu = xp is not np
-    num_long_rows, *choices = rows.num_longer
-    num_whole_rows = choices[-1]  # on a CPU, as many rows as possible are in slices
-    if is_gpu:
-        num_whole_rows = next((n for n in choices if n <= MAX_WHOLE_ROWS), num_whole_rows)
-    num_long_rows = min(num_long_rows, num_whole_rows) if is_gpu else 0
-    sizes = xp.empty(num_whole_rows + -(-(num_rows - num_whole_rows) // WARP), xp.int64)
-    chunks, totals = xp.empty(num_long_rows, xp.int64), xp.zeros(3, xp.int64)
-    device.launch(
-        "pagerank_layout", "measure_rows", size=num_rows // ROWS_PER_THREAD,
-        num_rows=num_rows, num_long_rows=num_long_rows, num_whole_rows=num_whole_rows,
-        narrow_length=NARROW_LENGTH, order=order, offsets=csc.offsets, sizes=sizes, chunks=chunks,
-        totals=totals,
-    )  # fmt: skip
-    num_narrow_slices, num_entries, num_chunks = totals.tolist()
-    offsets = offsets_from_sizes(sizes)
+    num_long_rows, num_whole_rows, chunks, offsets, read_totals = units
+    num_narrow_slices, num_entries, num_chunks = read_totals()
     row_offsets, slice_offsets = offsets[: num_whole_rows + 1], offsets[num_whole_rows:]
     chunk_offsets = chunk_rows = device.no_values(xp.int32, xp)
     if num_long_rows:
@@ -326,9 +383,10 @@ def _group_neighborhoods(rows: RowOrder, csc: Adjacency) -> RowOrder:
         labels, new_labels = new_labels, labels
     narrow = narrow[xp.argsort(labels[narrow], kind="stable")]
     window = xp.arange(narrow.size) // WINDOW_ROWS * (NARROW_LENGTH + 1)
-    narrow = narrow[xp.argsort(window + NARROW_LENGTH - degrees[narrow], kind="stable")]
+    by_degree = xp.argsort(window + NARROW_LENGTH - degrees[narrow], kind="stable")
+    narrow = narrow[by_degree]
     order = xp.concatenate([order[:start], narrow, order[start + narrow.size :]])
-    return rows._replace(order=order)
+    return replace(rows, order=order)
 
 
 def _index_contributions(

@@ -20,8 +20,14 @@ def count_digits(keys: Array, first_bit: int, num_bits: int) -> Array:
     -------
     int64, shape (passes * SORT_DIGITS,)
     """
-    num_passes, xp = _count_passes(num_bits), device.array_module(keys)
-    histograms = xp.zeros(num_passes * SORT_DIGITS, xp.int64)
+    size = _count_passes(num_bits) * SORT_DIGITS
+    histograms = device.array_module(keys).zeros(size, np.int64)
+    _add_digits(keys, first_bit, num_bits, histograms)
+    return histograms
+
+
+def _add_digits(keys: Array, first_bit: int, num_bits: int, histograms: Array) -> None:
+    num_passes = _count_passes(num_bits)
     # More blocks than a GPU holds at once would only add to the histograms more often.
     max_blocks = BLOCKS_PER_MULTIPROCESSOR * device.num_multiprocessors()
     geometry = max(1, min(max_blocks, -(-keys.size // BLOCK_THREADS))), BLOCK_THREADS
@@ -30,7 +36,6 @@ def count_digits(keys: Array, first_bit: int, num_bits: int) -> Array:
         first_bit=first_bit, num_bits=num_bits, digit_bits=-(-num_bits // num_passes),
         num_passes=num_passes, keys=keys, histograms=histograms,
     )  # fmt: skip
-    return histograms
 
 
 def _count_passes(num_bits: int) -> int:
@@ -75,14 +80,16 @@ def sort_by_bits(
     digit_bits, num_tiles = -(-num_bits // num_passes), -(-num_keys // SORT_TILE)
     assert num_passes <= SORT_PASSES
     assert num_keys < 2**32 or not with_positions
-    if histograms is None:
-        histograms = count_digits(keys, first_bit, num_bits)
     state_type = xp.int32 if num_keys < MAX_SHORT_STATES else xp.int64
     counters = device.allocate(
-        xp, zeroed=("states", "tickets"), states=(num_tiles * SORT_DIGITS, state_type),
-        tickets=(num_passes, np.uint64),
+        xp, zeroed=("states", "tickets", "histograms"),
+        states=(num_tiles * SORT_DIGITS, state_type), tickets=(num_passes, np.uint64),
+        histograms=(num_passes * SORT_DIGITS if histograms is None else 0, np.int64),
     )  # fmt: skip
-    states, tickets = counters.values()
+    states, tickets = counters["states"], counters["tickets"]
+    if histograms is None:
+        histograms = counters["histograms"]
+        _add_digits(keys, first_bit, num_bits, histograms)
     new_keys = xp.empty_like(keys)
     for number in range(num_passes):
         bit = number * digit_bits

@@ -28,9 +28,8 @@
 #define weight_t double
 #endif
 
-#define UNIT_ARCS 256     // of whole rows that a warp copies; more leave warps idle on small graphs
-#define COPY_BATCH 8      // entries that a thread copies at once
-#define MAX_THRESHOLDS 8  // of classify_rows
+#define UNIT_ARCS 256  // of whole rows that a warp copies; more leave warps idle on small graphs
+#define COPY_BATCH 8   // entries that a thread copies at once
 
 // The class of a row, below 256, which ascends with its length: one for each length up to
 // PAGERANK_EXACT_LENGTH, without and with out-edges; one for two lengths up to
@@ -51,26 +50,29 @@ __device__ __forceinline__ int class_of_value(long long value) {
   return 8 * (exponent - 2) + (int)(value >> (exponent - 3) & 7);
 }
 
-// keys[v] = 255 - class of row v. counts[t] += rows longer than thresholds[t]; behind these, arcs
-// of rows that are not longer than thresholds[0], isolated rows, and dangling rows.
-extern "C" __global__ void classify_rows(long long num_rows, long long num_thresholds,
-                                         const long long *thresholds, const long long *offsets,
+// keys[v] = 255 - class of row v. counts += rows longer than narrow_length, than PAGERANK_CHUNK and
+// than the three other lengths; arcs of rows that are not longer than narrow_length; isolated rows;
+// and dangling rows.
+extern "C" __global__ void classify_rows(long long num_rows, long long narrow_length,
+                                         long long first_length, long long second_length,
+                                         long long third_length, const long long *offsets,
                                          const double *out_weights, long long *keys,
                                          long long *counts) {
-  long long longer[MAX_THRESHOLDS + 3] = {};
+  long long count[8] = {};
   STRIDE(row, num_rows) {
     const long long length = offsets[row + 1] - offsets[row];
     const bool has_out_edges = out_weights[row] > 0.0;
     keys[row] = 255 - class_of_row(length, has_out_edges);
-    for (int t = 0; t < MAX_THRESHOLDS; t++)
-      if (t < num_thresholds) longer[t] += length > thresholds[t];
-    if (length <= thresholds[0]) longer[MAX_THRESHOLDS] += length;
-    longer[MAX_THRESHOLDS + 1] += length == 0 && !has_out_edges;
-    longer[MAX_THRESHOLDS + 2] += !has_out_edges;
+    count[0] += length > narrow_length;
+    count[1] += length > PAGERANK_CHUNK;
+    count[2] += length > first_length;
+    count[3] += length > second_length;
+    count[4] += length > third_length;
+    if (length <= narrow_length) count[5] += length;
+    count[6] += length == 0 && !has_out_edges;
+    count[7] += !has_out_edges;
   }
-  for (int t = 0; t < MAX_THRESHOLDS + 3; t++)
-    add_of_block(longer[t],
-                 counts + (t < MAX_THRESHOLDS ? t : num_thresholds + t - MAX_THRESHOLDS));
+  for (int i = 0; i < 8; i++) add_of_block(count[i], counts + i);
 }
 
 // keys[v] = 255 - class of values[v], which are whole numbers.
@@ -116,7 +118,7 @@ extern "C" __global__ void propagate_labels(long long num_vertices, const long l
 }
 
 // sizes[u] = entries of whole row u, or of slice u - num_whole_rows, with padding; and chunks[r] =
-// chunks of long row r. totals += slices wider than narrow_length, all entries, and all chunks.
+// chunks of long row r. totals += slices wider than narrow_length, entries, and chunks.
 extern "C" __global__ void measure_rows(long long num_rows, long long num_long_rows,
                                         long long num_whole_rows, long long narrow_length,
                                         const int *order, const long long *offsets,

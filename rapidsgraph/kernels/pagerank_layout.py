@@ -16,13 +16,24 @@ def _class_of_rows(lengths, has_out_edges):
     return np.where(lengths <= PAGERANK_EXACT_LENGTH, 2 * lengths + has_out_edges, longer)
 
 
-def classify_rows(num_rows, num_thresholds, thresholds, offsets, out_weights, keys, counts):
+def classify_rows(
+    num_rows,
+    narrow_length,
+    first_length,
+    second_length,
+    third_length,
+    offsets,
+    out_weights,
+    keys,
+    counts,
+):
     lengths, has_out_edges = np.diff(offsets), out_weights > 0
     keys[:] = 255 - _class_of_rows(lengths, has_out_edges)
-    counts[:-3] += [np.count_nonzero(lengths > threshold) for threshold in thresholds]
-    counts[-3] += lengths[lengths <= thresholds[0]].sum()
-    counts[-2] += num_rows - np.count_nonzero(has_out_edges | (lengths > 0))
-    counts[-1] += num_rows - np.count_nonzero(has_out_edges)
+    thresholds = narrow_length, PAGERANK_CHUNK, first_length, second_length, third_length
+    counts[:5] += [np.count_nonzero(lengths > threshold) for threshold in thresholds]
+    counts[5] += lengths[lengths <= narrow_length].sum()
+    counts[6] += num_rows - np.count_nonzero(has_out_edges | (lengths > 0))
+    counts[7] += num_rows - np.count_nonzero(has_out_edges)
 
 
 def classify_values(num_values, values, keys):

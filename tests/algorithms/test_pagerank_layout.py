@@ -13,6 +13,7 @@ from hypothesis import given, settings
 import rapidsgraph as rg
 from rapidsgraph.algorithms import pagerank_layout
 from rapidsgraph.generate import rmat
+from rapidsgraph.kernels.constants import PAGERANK_CHUNK
 
 pytestmark = pytest.mark.slow
 
@@ -28,13 +29,13 @@ def hubs():
     """
     lengths = [
         *(
-            3 * pagerank_layout.PAGERANK_CHUNK + 77,
-            2 * pagerank_layout.PAGERANK_CHUNK,
-            pagerank_layout.PAGERANK_CHUNK + 1,
-            pagerank_layout.PAGERANK_CHUNK,
+            3 * PAGERANK_CHUNK + 77,
+            2 * PAGERANK_CHUNK,
+            PAGERANK_CHUNK + 1,
+            PAGERANK_CHUNK,
         ),
         *(
-            pagerank_layout.PAGERANK_CHUNK - 1,
+            PAGERANK_CHUNK - 1,
             1000,
             pagerank_layout.WHOLE_ROW_LENGTHS[-1] + 1,
             pagerank_layout.WHOLE_ROW_LENGTHS[-1],
@@ -88,9 +89,9 @@ def expected(edges):
 # Thresholds as they are, and so low that small lists take the paths of large ones.
 SETTINGS = [
     {},
-    {"WHOLE_ROW_LENGTHS": (3,), "NARROW_LENGTH": 1},
-    {"WHOLE_ROW_LENGTHS": (0,), "NARROW_LENGTH": 0},
-    {"WHOLE_ROW_LENGTHS": (pagerank_layout.PAGERANK_CHUNK,), "NARROW_LENGTH": 40},
+    {"WHOLE_ROW_LENGTHS": (3, 3, 3), "NARROW_LENGTH": 1},
+    {"WHOLE_ROW_LENGTHS": (0, 0, 0), "NARROW_LENGTH": 0},
+    {"WHOLE_ROW_LENGTHS": (PAGERANK_CHUNK,) * 3, "NARROW_LENGTH": 40},
 ]
 SETTINGS += [
     {"CACHE_BYTES": 64, "MIN_CACHED_GATHERS": 0.0},

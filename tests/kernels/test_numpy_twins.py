@@ -17,7 +17,7 @@ from rapidsgraph.algorithms.scan import number_clusters
 from rapidsgraph.frames import NullableIntegers
 from rapidsgraph.graph.key_sums import sum_in_parts
 from rapidsgraph.graph.multi_edges import count_conflicts
-from rapidsgraph.kernels.constants import WORD_FLAGS
+from rapidsgraph.kernels.constants import PAGERANK_CHUNK, WORD_FLAGS
 
 pytestmark = pytest.mark.sanitizer
 
@@ -626,11 +626,13 @@ def test_classes_of_rows(xp):
     lengths.sort()
     out_weights = np.arange(lengths.size) % 2 * 0.5
     layout = pagerank_layout
-    thresholds = [layout.NARROW_LENGTH, layout.PAGERANK_CHUNK, *layout.WHOLE_ROW_LENGTHS]
-    keys, counts = xp.empty(lengths.size, np.int64), xp.zeros(len(thresholds) + 3, np.int64)
+    first, second, third = layout.WHOLE_ROW_LENGTHS
+    thresholds = [layout.NARROW_LENGTH, PAGERANK_CHUNK, first, second, third]
+    keys, counts = xp.empty(lengths.size, np.int64), xp.zeros(8, np.int64)
     device.launch(
         "pagerank_layout", "classify_rows", size=lengths.size, num_rows=lengths.size,
-        num_thresholds=len(thresholds), thresholds=xp.asarray(thresholds),
+        narrow_length=layout.NARROW_LENGTH, first_length=first, second_length=second,
+        third_length=third,
         offsets=xp.asarray(np.r_[0, np.cumsum(lengths)]), out_weights=xp.asarray(out_weights),
         keys=keys, counts=counts,
     )  # fmt: skip
