@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
+
+import numpy as np
 
 from .. import device
 from ..device import Array
 from ..graph.csr import offsets_from_sizes
 from ..kernels.constants import (
+    BLOCK_THREADS,
     COOPERATIVE_THREADS,
     PAGERANK_BLOCK_CHUNK,
     PAGERANK_LANE_ENTRIES,
@@ -25,45 +29,74 @@ MIN_SEGMENT = 1  # average values of the segments of a tile
 UNIT_COST = 16  # of a unit, in values
 ENTRIES_PER_VALUE = 16  # that cost as much as one value
 GROUP = PAGERANK_LANE_ENTRIES * WARP
-# Lanes per row of each class of units from class 1 on, and the length that its rows exceed.
-CLASS_LANES = (32, 16, 8, 4, 2, 1)
-CLASS_LENGTHS = tuple(PAGERANK_BLOCK_CHUNK * lanes // WARP for lanes in CLASS_LANES)
+CLASS_LANES = (32, 16, 8, 4, 2, 1)  # per row of each class of units from class 1 on
+HUGE_CHUNKS = 64  # chunks of a row that a warp adds up
 
 
 @dataclass(frozen=True)
 class Units:
-    """Work of one warp each, as pagerank_blocks.cu documents it; arrays are int32."""
+    """Work of one warp each, as pagerank_blocks.cu documents it; arrays are int32.
+
+    `num_huge_rows` first rows have more than `HUGE_CHUNKS` chunks.
+    """
 
     class_units: Array
     class_rows: Array
     chunk_rows: Array
     chunk_offsets: Array
     unit_offsets: Array
+    num_huge_rows: int
+
+    @property
+    def arguments(self) -> dict[str, Array]:
+        """Parameters of kernels by name."""
+        arrays = vars(self).copy()
+        del arrays["num_huge_rows"]
+        return arrays
 
 
 def divide_rows(lengths: Array) -> Units:
-    """Divide rows of descending length into units."""
+    """Divide rows of descending length, as int64, into units."""
     xp, num_rows = device.array_module(lengths), lengths.size
-    # The number of rows longer than each length, by binary search in descending lengths.
-    class_rows = [*xp.searchsorted(-lengths, -xp.asarray(CLASS_LENGTHS)).tolist(), num_rows]
-    chunk_offsets = offsets_from_sizes(-(-lengths[: class_rows[0]] // PAGERANK_BLOCK_CHUNK))
-    num_chunks = int(chunk_offsets[-1])
-    chunk_rows = xp.searchsorted(chunk_offsets, xp.arange(num_chunks), side="right") - 1
-    position = xp.arange(num_chunks) - chunk_offsets[chunk_rows]
-    chunk_lengths = xp.minimum(
-        lengths[chunk_rows] - position * PAGERANK_BLOCK_CHUNK, PAGERANK_BLOCK_CHUNK
-    )
-    groups, class_units = [-(-chunk_lengths // GROUP)], [0, num_chunks]
-    for lanes, start, stop in zip(CLASS_LANES, class_rows[:-1], class_rows[1:], strict=True):
-        longest = lengths[start : stop : WARP // lanes]
-        groups.append(-(-longest // (lanes * PAGERANK_LANE_ENTRIES)))
-        class_units.append(class_units[-1] + longest.size)
-    unit_offsets = offsets_from_sizes(xp.concatenate(groups))
-    arrays = (
-        xp.asarray(class_units), xp.asarray([0, *class_rows]), chunk_rows, chunk_offsets,
-        unit_offsets,
+    counts = xp.empty(len(CLASS_LANES) + 1, xp.int64)
+    device.launch(
+        "pagerank_blocks_layout", "find_classes", size=counts.size, num_rows=num_rows,
+        huge_length=HUGE_CHUNKS * PAGERANK_BLOCK_CHUNK, num_classes=len(CLASS_LANES),
+        lengths=lengths, counts=counts,
     )  # fmt: skip
-    return Units(*(values.astype(xp.int32) for values in arrays))
+    num_huge_rows, *class_rows = counts.tolist()
+    num_long_rows = class_rows[0]
+    chunks = xp.empty(num_long_rows, xp.int64)
+    device.launch(
+        "pagerank_blocks_layout", "measure_chunks", size=num_long_rows,
+        num_long_rows=num_long_rows, lengths=lengths, chunks=chunks,
+    )  # fmt: skip
+    chunk_offsets = device.accumulate(chunks, xp.int32)
+    num_chunks = int(chunk_offsets[-1])
+    chunk_rows = xp.empty(num_chunks, xp.int32)
+    device.launch(
+        "pagerank_layout", "list_chunks", size=num_long_rows,
+        num_long_rows=num_long_rows, chunk_offsets=chunk_offsets, chunk_rows=chunk_rows,
+    )  # fmt: skip
+    class_rows = [0, *class_rows, num_rows]
+    class_sizes = [
+        -(-(stop - start) * lanes // WARP)
+        for lanes, (start, stop) in zip(CLASS_LANES, pairwise(class_rows[1:]), strict=True)
+    ]
+    class_units = [0, *accumulate([num_chunks, *class_sizes])]
+    arguments = {
+        "class_units": xp.asarray(np.array(class_units, np.int32)),
+        "class_rows": xp.asarray(np.array(class_rows, np.int32)),
+        "chunk_rows": chunk_rows, "chunk_offsets": chunk_offsets,
+    }  # fmt: skip
+    num_units = class_units[-1]
+    sizes = xp.empty(num_units, xp.int64)
+    device.launch(
+        "pagerank_blocks_layout", "measure_units", size=num_units,
+        num_units=num_units, **arguments, lengths=lengths, sizes=sizes,
+    )  # fmt: skip
+    unit_offsets = device.accumulate(sizes, xp.int32)
+    return Units(**arguments, unit_offsets=unit_offsets, num_huge_rows=num_huge_rows)
 
 
 def count_units(units: Units, num_rows: int) -> int:
@@ -102,7 +135,7 @@ def choose_bins(
         capacity = num_slots // bins_per_block - PAGERANK_VECTOR
         capacity = capacity // PAGERANK_VECTOR * PAGERANK_VECTOR
         likely_bins = 1.3 * num_cold / capacity + 1
-        num_kept = device.count_nonzero(ranges.gathers >= MIN_SEGMENT * likely_bins)
+        num_kept = int(np.count_nonzero(ranges.gathers >= MIN_SEGMENT * likely_bins))
         has_long_segments = num_cold >= LONG_SEGMENT * likely_bins * (num_kept + more_tiles)
         if bins_per_block == 1 or (has_long_segments and capacity >= 4 * PAGERANK_BLOCK_CHUNK):
             break
@@ -114,13 +147,13 @@ def choose_bins(
 
 
 def divide_units(
-    cost: Array, bin_capacity: int, vector: int, segments: dict[str, Any]
-) -> tuple[Array, Array]:
+    costs: Array, bin_capacity: int, vector: int, segments: dict[str, Any]
+) -> tuple[Array, Array, Array]:
     """Divide units into bins of about equal cost, whose values fit into `bin_capacity`.
 
     Parameters
     ----------
-    cost : int64, shape (units,)
+    costs : int64, shape (units,)
         At least the number of values of each unit.
     bin_capacity, vector : int
         Values of a bin, and those by which its segments are padded.
@@ -131,23 +164,36 @@ def divide_units(
     -------
     bin_units : int32, shape (bins + 1,)
         The first unit of each bin.
-    counts : int32, shape (bins, tiles + 1)
+    counts : int32, shape (bins * (tiles + 1),)
         Number of values per bin and tile.
+    segment_offsets : uint16, shape (bins * (tiles + 2),)
+        First vector of each segment in its bin, and the end of the last.
     """
-    xp, num_segments = device.array_module(cost), segments["num_tiles"] + 1
-    starts = xp.cumsum(cost) - cost
+    xp, num_segments = device.array_module(costs), segments["num_tiles"] + 1
+    starts = offsets_from_sizes(costs)
+    last_start, total = starts[-2:].tolist()
     for padding in (vector / 2, vector - 1):  # usual and largest, per segment
         max_cost = bin_capacity - PAGERANK_BLOCK_CHUNK - int(num_segments * padding)
-        bin_of_unit = starts // max_cost
-        num_bins = int(bin_of_unit[-1]) + 1
-        bin_units = xp.searchsorted(bin_of_unit, xp.arange(num_bins + 1)).astype(xp.int32)
-        counts = xp.empty((num_bins, num_segments), xp.int32)
+        num_bins = last_start // max_cost + 1
+        bin_units = xp.empty(num_bins + 1, xp.int32)
         device.launch(
-            "pagerank_blocks_layout", "count_segments", size=int(cost.sum()), num_bins=num_bins,
-            geometry=(num_bins, COOPERATIVE_THREADS), bin_units=bin_units, **segments,
-            counts=counts.reshape(-1),
+            "pagerank_blocks_layout", "find_bins", size=num_bins + 1, num_bins=num_bins,
+            num_units=costs.size, max_cost=max_cost, starts=starts, bin_units=bin_units,
         )  # fmt: skip
-        padded = -(-counts // vector) * vector
-        if int(padded.sum(axis=1).max()) <= bin_capacity:
+        counts = xp.empty(num_bins * num_segments, xp.int32)
+        device.launch(
+            "pagerank_blocks_layout", "count_segments", size=total, num_bins=num_bins,
+            geometry=(num_bins, COOPERATIVE_THREADS), bin_units=bin_units, **segments,
+            counts=counts,
+        )  # fmt: skip
+        segment_offsets = xp.empty(num_bins * (num_segments + 1), xp.uint16)
+        most_vectors = xp.zeros(1, xp.int64)
+        device.launch(
+            "pagerank_blocks_layout", "measure_bins", size=counts.size,
+            geometry=(num_bins, BLOCK_THREADS), num_bins=num_bins, num_segments=num_segments,
+            vector=vector, counts=counts, segment_offsets=segment_offsets,
+            most_vectors=most_vectors,
+        )  # fmt: skip
+        if int(most_vectors[0]) * vector <= bin_capacity:
             break
-    return bin_units, counts
+    return bin_units, counts, segment_offsets

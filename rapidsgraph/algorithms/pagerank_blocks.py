@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import device
 from ..device import Array
-from ..graph.csr import Adjacency, offsets_from_sizes
+from ..graph.csr import Adjacency
 from ..graph.local_graph import LocalGraph
 from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_VECTOR, WARP
 from .pagerank_bins import (
@@ -53,7 +53,6 @@ MIN_MEAN_DEGREE = 8  # narrow rows have neighborhoods that caches serve well
 MIN_ITERATIONS = 16  # fewer take less time than the layout
 SHARED_BYTES = 220 * 1024  # of a block; the rest is L1 cache
 HOT_FRACTION = 0.4  # of the shared memory, for hot contributions
-HUGE_CHUNKS = 64  # chunks of a row that a warp adds up
 
 
 @dataclass(frozen=True)
@@ -124,21 +123,22 @@ def arrange(
     num_summed = 0 if weighted else max_summed(num_slots - num_cached, value_bytes)
     rows = _group_rows(csc, out_degrees, out_weights, num_cached, num_slots, num_summed)
     bins = _divide_into_bins(rows, num_slots - num_cached, value_bytes)
-    num_chunks = xp.diff(rows.units.chunk_offsets)
     # Buffers of contributions start at multiples of a vector.
     num_contributions = (num_rows // PAGERANK_VECTOR + 1) * PAGERANK_VECTOR - 1
     arguments = {
-        **_place_entries(rows, bins, weights, value_type), **vars(rows.units),
+        **_place_entries(rows, bins, weights, value_type), **rows.units.arguments,
         "num_tiles": bins.tiles.terms.size, "num_cached": num_cached, "tile_width": num_slots,
-        "num_contributions": num_contributions, "num_long_rows": num_chunks.size,
-        "num_huge_rows": device.count_nonzero(num_chunks > HUGE_CHUNKS),
+        "num_contributions": num_contributions,
+        "num_long_rows": rows.units.chunk_offsets.size - 1,
+        "num_huge_rows": rows.units.num_huge_rows,
     }  # fmt: skip
     num_active_units = count_units(rows.units, num_rows - rows.num_isolated)
-    num_active_bins = int(xp.searchsorted(bins.bin_units[:-1], num_active_units))
+    first_units = device.to_host(bins.bin_units)[:-1]
+    num_active_bins = int(np.searchsorted(first_units, num_active_units))
     return BlockedLayout(
-        rows.order, rows.contribution_index[rows.order], num_contributions, rows.num_isolated,
-        rows.num_dangling,
-        invert_weights(out_weights, rows.order, value_type), bins.num_values,
+        rows.order, device.take(rows.contribution_index, rows.order), num_contributions,
+        rows.num_isolated, rows.num_dangling,
+        invert_weights(out_weights, rows.order, value_type), int(bins.tile_starts[-1]),
         bins.bin_units.size - 1, num_active_bins, arguments,
     )  # fmt: skip
 
@@ -173,7 +173,7 @@ class _Rows:
     def arguments(self) -> dict[str, Any]:
         """Parameters of kernels by name."""
         return {
-            **vars(self.units), **self.lists.arguments, "num_rows": self.order.size,
+            **self.units.arguments, **self.lists.arguments, "num_rows": self.order.size,
             "order": self.order, "offsets": self.offsets,
         }  # fmt: skip
 
@@ -193,14 +193,14 @@ def _group_rows(
     # Ties of both orders are in the order of the other, so that the contributions of consecutive
     # rows are mostly stored next to each other.
     by_degree = order_rows(csc, out_weights)
-    by_gathers = by_degree.order[order_by_degree(out_degrees[by_degree.order])]
+    degrees = device.take(out_degrees, by_degree.order)
+    by_gathers = device.take(by_degree.order, order_by_degree(degrees))
     contribution_index = invert_order(by_gathers)
-    ranges = divide_contributions(out_degrees[by_gathers], num_cached, width, num_summed)
+    ranges = divide_contributions(out_degrees, by_gathers, num_cached, width, num_summed)
     lists = group_sources(csc, by_degree.order, contribution_index, ranges)
-    lengths = lists.lengths(csc.offsets)
-    ranks = 2 * lengths + (out_weights > 0)  # isolated rows are last
-    order = by_gathers[order_by_degree(ranks[by_gathers])]
-    units = divide_rows(lengths[order])
+    lengths, ranks = lists.measure(csc.offsets, out_weights)
+    order = device.take(by_gathers, order_by_degree(device.take(ranks, by_gathers)))
+    units = divide_rows(device.take(lengths, order))
     return _Rows(
         order,
         contribution_index,
@@ -224,41 +224,40 @@ class _Bins:
         Bins that a block has at once, and values of a bin.
     bin_units : int32, shape (bins + 1,)
         The first unit of each bin.
+    tile_starts : int64, shape (tiles + 2,), on the host
+        First value between the phases of each tile, with padding, and the end of the last.
     segments : dict
         Parameters of kernels by name.
-    num_values : int
-        Values between the phases, including padding.
     """
 
     tiles: Tiles
     bins_per_block: int
     bin_capacity: int
     bin_units: Array
+    tile_starts: np.ndarray
     segments: dict[str, Array]
-    num_values: int
 
 
 def _divide_into_bins(rows: _Rows, num_slots: int, value_bytes: int) -> _Bins:
     """Divide rows into bins, given the values in shared memory for these."""
     units, vector = rows.units, VECTOR_BYTES // value_bytes
     xp, num_units = device.array_module(rows.order), units.unit_offsets.size - 1
-    num_cold = xp.empty(num_units, xp.int32)
+    costs, num_cold = xp.empty(num_units, xp.int64), xp.zeros(1, xp.int64)
     device.launch(
-        "pagerank_blocks_layout", "count_cold", size=num_units * WARP, num_units=num_units,
+        "pagerank_blocks_layout", "measure_costs", size=num_units * WARP, num_units=num_units,
+        unit_cost=UNIT_COST, group_cost=GROUP // ENTRIES_PER_VALUE,
         num_cached=rows.ranges.num_cached, **rows.arguments, cold_counts=rows.lists.cold_counts,
-        num_cold=num_cold,
+        costs=costs, num_cold=num_cold,
     )  # fmt: skip
     num_ranges, bins_per_block, bin_capacity = choose_bins(
-        rows.ranges, int(num_cold.sum()), num_slots, value_bytes
+        rows.ranges, int(num_cold[0]), num_slots, value_bytes
     )
     tiles = Tiles(rows.ranges, num_ranges)
-    cost = xp.diff(units.unit_offsets).astype(xp.int64) * GROUP // ENTRIES_PER_VALUE
-    cost += num_cold + UNIT_COST
     arguments = {"num_tiles": tiles.terms.size, **rows.ranges.arguments, **rows.arguments}
-    bin_units, counts = divide_units(cost, bin_capacity, vector, arguments)
-    del cost, num_cold
-    segments, num_values = _place_segments(counts, vector)
-    return _Bins(tiles, bins_per_block, bin_capacity, bin_units, segments, num_values)
+    bin_units, counts, segment_offsets = divide_units(costs, bin_capacity, vector, arguments)
+    tile_starts, segments = _place_segments(counts, bin_units.size - 1, vector)
+    segments["segment_offsets"] = segment_offsets
+    return _Bins(tiles, bins_per_block, bin_capacity, bin_units, tile_starts, segments)
 
 
 def _place_entries(rows: _Rows, bins: _Bins, weights: Array, value_type: type) -> dict[str, Any]:
@@ -266,11 +265,11 @@ def _place_entries(rows: _Rows, bins: _Bins, weights: Array, value_type: type) -
     xp, value_bytes, weighted = (
         device.array_module(weights), np.dtype(value_type).itemsize, weights.size > 0,
     )  # fmt: skip
-    tile_starts, num_bins = bins.segments["tile_starts"], bins.bin_units.size - 1
+    tile_starts, num_bins = bins.tile_starts, bins.bin_units.size - 1
     num_entries = int(rows.units.unit_offsets[-1]) * GROUP
-    tile_arguments = bins.tiles.arguments(tile_starts[:-1], value_bytes)
+    tile_arguments = bins.tiles.arguments(tile_starts[:-1], value_bytes, xp)
     num_sources = int(tile_arguments["source_starts"][-1])
-    num_in_tail = bins.num_values - int(tile_starts[-2])
+    num_in_tail = int(tile_starts[-1] - tile_starts[-2])
     arguments = {
         "bin_capacity": bins.bin_capacity, "bins_per_block": bins.bins_per_block,
         "bin_units": bins.bin_units, **bins.segments, "positions": xp.empty(num_entries, xp.uint16),
@@ -287,32 +286,41 @@ def _place_entries(rows: _Rows, bins: _Bins, weights: Array, value_type: type) -
     return {**arguments, **tile_arguments, "weights": new_weights}
 
 
-def _place_segments(counts: Array, vector: int) -> tuple[dict[str, Array], int]:
-    """Return parameters of kernels by name, and the number of values.
+def _place_segments(
+    counts: Array, num_bins: int, vector: int
+) -> tuple[np.ndarray, dict[str, Array]]:
+    """Return the first value of each tile, on the host, and parameters of kernels by name.
 
     Segments are in the order of bins within a tile, and in the order of tiles within a bin.
 
     Parameters
     ----------
-    counts : int32, shape (bins, tiles + 1)
+    counts : int32, shape (bins * (tiles + 1),)
         Number of values per bin and tile.
+    num_bins : int
     vector : int
         Values by which segments are padded.
     """
-    xp, (num_bins, num_segments) = device.array_module(counts), counts.shape
-    vectors = -(-counts // vector)
-    segment_offsets = xp.zeros((num_bins, num_segments + 1), xp.uint16)
-    segment_offsets[:, 1:] = xp.cumsum(vectors, axis=1)
-    ends = xp.cumsum(vectors, axis=0)
+    xp, num_segments = device.array_module(counts), counts.size // num_bins
+    sizes, segment_starts = xp.empty(num_segments, xp.int64), xp.empty(counts.size, xp.int32)
+    device.launch(
+        "pagerank_blocks_layout", "place_in_tiles", size=counts.size,
+        geometry=(-(-num_segments // WARP), COOPERATIVE_THREADS), num_bins=num_bins,
+        num_segments=num_segments, vector=vector, counts=counts, segment_starts=segment_starts,
+        sizes=sizes,
+    )  # fmt: skip
     alignment = TILE_VALUES // vector
-    tile_offsets = offsets_from_sizes(-(-ends[-1] // alignment) * alignment)
-    segment_starts = (tile_offsets[:-1] + ends - vectors).astype(xp.int32)
+    padded = -(-device.to_host(sizes) // alignment) * alignment
+    tile_offsets = np.append(0, np.cumsum(padded))
+    device.launch(
+        "pagerank_blocks_layout", "add_tile_offsets", size=counts.size, num_bins=num_bins,
+        num_segments=num_segments, tile_offsets=xp.asarray(tile_offsets),
+        segment_starts=segment_starts,
+    )  # fmt: skip
     tile_starts = tile_offsets * vector
-    segments = {
-        "tile_starts": tile_starts, "segment_starts": segment_starts.reshape(-1),
-        "segment_offsets": segment_offsets.reshape(-1),
+    return tile_starts, {
+        "tile_starts": xp.asarray(tile_starts), "segment_starts": segment_starts
     }  # fmt: skip
-    return segments, int(tile_starts[-1])
 
 
 def allocate_buffers(layout: BlockedLayout) -> dict[str, Array]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import device
-from ..device import Array
+from ..device import Array, ArrayModule
 from ..graph.csr import Adjacency
 from ..kernels.constants import (
     BLOCK_THREADS,
@@ -40,14 +40,14 @@ class Ranges:
     num_cached, width : int
     num_summed : int
         Number of first ranges that have sums.
-    gathers : array, shape (ranges,)
+    gathers : float64, shape (ranges,), on the host
         Number of gathers from each range.
     """
 
     num_cached: int
     width: int
     num_summed: int
-    gathers: Array
+    gathers: np.ndarray
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -57,19 +57,25 @@ class Ranges:
         }  # fmt: skip
 
 
-def divide_contributions(gathers: Array, num_cached: int, width: int, max_summed: int) -> Ranges:
-    """Return the ranges of contributions with so many gathers each, in descending order.
+def divide_contributions(
+    out_degrees: Array, by_gathers: Array, num_cached: int, width: int, max_summed: int
+) -> Ranges:
+    """Return the ranges of contributions, which are gathered `out_degrees` times.
 
-    At most `max_summed` ranges have sums.
+    `by_gathers` has the vertices by descending number of gathers. At most `max_summed` ranges have
+    sums.
     """
-    xp = device.array_module(gathers)
-    num_ranges = -(-(gathers.size - num_cached) // width)
-    padded = xp.zeros(num_ranges * width)
-    padded[: gathers.size - num_cached] = gathers[num_cached:]
-    range_gathers = padded.reshape(-1, width).sum(axis=1)
-    is_worth = range_gathers >= max(MIN_SUM_GATHERS * float(range_gathers.sum()), 1)
-    num_summed = min(device.count_nonzero(is_worth), max_summed, PAGERANK_MAX_SUMMED)
-    return Ranges(num_cached, width, num_summed, range_gathers)
+    num_ranges = -(-(by_gathers.size - num_cached) // width)
+    sums = device.array_module(out_degrees).empty(num_ranges)
+    device.launch(
+        "pagerank_blocks_layout", "sum_gathers", size=num_ranges * BLOCK_THREADS,
+        num_vertices=by_gathers.size, num_cached=num_cached, tile_width=width, order=by_gathers,
+        out_degrees=out_degrees, sums=sums,
+    )  # fmt: skip
+    gathers = device.to_host(sums)
+    is_worth = gathers >= max(MIN_SUM_GATHERS * gathers.sum(), 1)
+    num_summed = min(int(np.count_nonzero(is_worth)), max_summed, PAGERANK_MAX_SUMMED)
+    return Ranges(num_cached, width, num_summed, gathers)
 
 
 @dataclass(frozen=True)
@@ -96,12 +102,20 @@ class GroupedLists:
             "grouped": self.grouped, "long_sums": self.long_sums, "short_sums": self.short_sums
         }  # fmt: skip
 
-    def lengths(self, offsets: Array) -> Array:
-        """Return the number of entries of each row: sums and single contributions."""
-        lengths = device.array_module(offsets).diff(offsets)
-        lengths -= (PAGERANK_LONG_SUM - 1) * self.long_sums.astype("int64")
-        lengths -= (PAGERANK_SHORT_SUM - 1) * self.short_sums.astype("int64")
-        return lengths
+    def measure(self, offsets: Array, out_weights: Array) -> tuple[Array, Array]:
+        """Return the number of entries of each row, and its rank.
+
+        Entries are sums and single contributions, as int64. Ranks, as float64, ascend with the
+        number of entries; isolated rows have the lowest.
+        """
+        xp, num_rows = device.array_module(offsets), offsets.size - 1
+        lengths, ranks = xp.empty(num_rows, xp.int64), xp.empty(num_rows)
+        device.launch(
+            "pagerank_blocks_layout", "measure_lists", size=num_rows, num_rows=num_rows,
+            offsets=offsets, long_sums=self.long_sums, short_sums=self.short_sums,
+            out_weights=out_weights, lengths=lengths, ranks=ranks,
+        )  # fmt: skip
+        return lengths, ranks
 
 
 def group_sources(
@@ -131,7 +145,12 @@ def group_sources(
         "pagerank_blocks_layout", "find_ranges", size=num_rows, num_vertices=num_rows,
         **ranges.arguments, contribution_index=vertex_index, ranges=range_of_vertex,
     )  # fmt: skip
-    num_shared = device.count_nonzero(xp.diff(csc.offsets) > SHARED_ROW)
+    num_long = xp.zeros(1, xp.int64)
+    device.launch(
+        "pagerank_blocks_layout", "count_longer", size=num_rows,
+        num_rows=num_rows, length=SHARED_ROW, offsets=csc.offsets, count=num_long,
+    )  # fmt: skip
+    num_shared = int(num_long[0])
     warps_per_block = BLOCK_THREADS // WARP
     for first, count, warps in (
         (0, num_shared, warps_per_block),
@@ -167,14 +186,15 @@ class Tiles:
         self.firsts = ranges.num_cached + range_of_tile * ranges.width
         self.width = ranges.width
 
-    def arguments(self, tile_starts: Array, value_bytes: int) -> dict[str, Array]:
+    def arguments(
+        self, tile_starts: np.ndarray, value_bytes: int, xp: ArrayModule
+    ) -> dict[str, Array]:
         """Return parameters of `iterate_blocks` by name.
 
         `tile_starts` has the first value of each tile, and the end of the last.
         """
-        xp, terms = device.array_module(tile_starts), self.terms
-        starts = tile_starts if xp is np else tile_starts.get()
-        num_sources = np.diff(starts) * terms
+        terms = self.terms
+        num_sources = np.diff(tile_starts) * terms
         at_once = np.minimum(terms * (VECTOR_BYTES // value_bytes), MAX_SOURCES_AT_ONCE)
         # Work is in bytes: the sources and values of each load, and contributions. A gather from
         # shared memory takes about as long as half a value.

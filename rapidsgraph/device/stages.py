@@ -77,7 +77,26 @@ STAGES = {
         pagerank_blocks_layout.group_sources
         pagerank_blocks_layout.place_entries value_t={values}
         pagerank_blocks_layout.count_segments
-        pagerank_blocks_layout.count_cold
+        pagerank_blocks_layout.measure_costs
+        pagerank_blocks_layout.measure_lists
+        pagerank_blocks_layout.measure_units
+        pagerank_blocks_layout.measure_chunks
+        pagerank_blocks_layout.measure_bins
+        pagerank_blocks_layout.find_classes
+        pagerank_blocks_layout.find_bins
+        pagerank_blocks_layout.sum_gathers
+        pagerank_blocks_layout.count_longer
+        pagerank_blocks_layout.place_in_tiles
+        pagerank_blocks_layout.add_tile_offsets
+        pagerank_layout.rank_values value_t=float64
+        pagerank_layout.list_chunks
+        build.permute order_t=int32 weight_t=int32
+        build.permute order_t=int32 weight_t=int64
+        build.permute order_t=int32 weight_t=float64
+        arrays.accumulate value_t=int64 total_t=int64
+        arrays.accumulate value_t=int64 total_t=int32
+        arrays.sum_ranges value_t=int64
+        arrays.convert value_t=int64 new_t=int32
         pagerank_blocks_layout.find_ranges
     """,
     "weighted pagerank": """

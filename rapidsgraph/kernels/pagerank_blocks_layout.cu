@@ -1,10 +1,13 @@
 // The layout of rows, tiles and bins that `iterate_blocks` in pagerank_blocks.cu reads, and which
 // its comments describe.
 //
-// find_ranges and group_sources find the sums; count_cold and count_segments measure units and
-// segments, and place_entries fills them.
+// sum_gathers, find_ranges, count_longer and group_sources find the sums; measure_lists,
+// find_classes, measure_chunks and measure_units divide rows into units; measure_costs, find_bins,
+// count_segments, measure_bins, place_in_tiles and add_tile_offsets divide units into bins, and
+// these into segments; place_entries fills them.
 
 #include "grid.cuh"
+#include "search.cuh"
 
 #ifndef value_t
 #define value_t float
@@ -43,6 +46,30 @@ __device__ __forceinline__ Lane find_lane(int unit, long long num_rows, const in
              index / lane.lanes;
   if (lane.row >= min((long long)class_rows[unit_class + 1], num_rows)) lane.row = -1;
   return lane;
+}
+
+// sums[r] = out-degrees, which are whole numbers, of the vertices of range r: tile_width at a time
+// of `order` behind the first num_cached.
+extern "C" __global__ void sum_gathers(long long num_vertices, long long num_cached,
+                                       long long tile_width, const int *order,
+                                       const double *out_degrees, double *sums) {
+  const long long num_ranges = (num_vertices - num_cached + tile_width - 1) / tile_width;
+  for (long long range = blockIdx.x; range < num_ranges; range += gridDim.x) {
+    const long long first = num_cached + range * tile_width,
+                    stop = min(first + tile_width, num_vertices);
+    double sum = 0.0;
+    for (long long i = first + threadIdx.x; i < stop; i += blockDim.x) sum += out_degrees[order[i]];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) sums[range] = sum;
+  }
+}
+
+// count[0] += rows longer than `length`.
+extern "C" __global__ void count_longer(long long num_rows, long long length,
+                                        const long long *offsets, long long *count) {
+  long long longer = 0;
+  STRIDE(row, num_rows) longer += offsets[row + 1] - offsets[row] > length;
+  add_of_block(longer, count);
 }
 
 // ranges[v] = the range of the contribution of vertex v, or NO_RANGE if it has no sums.
@@ -256,14 +283,78 @@ struct Lists {
   }
 };
 
-// Count the entries of each unit that are not cached.
-extern "C" __global__ void count_cold(long long num_units, long long num_rows, long long num_cached,
-                                      const int *class_units, const int *class_rows,
-                                      const int *chunk_rows, const int *chunk_offsets,
-                                      const int *unit_offsets, const int *order,
-                                      const long long *offsets, const int *grouped,
-                                      const int *long_sums, const int *short_sums,
-                                      const int *cold_counts, int *num_cold) {
+// lengths[v] = entries of row v, and ranks[v] ascends with it; isolated rows have the lowest.
+extern "C" __global__ void measure_lists(long long num_rows, const long long *offsets,
+                                         const int *long_sums, const int *short_sums,
+                                         const double *out_weights, long long *lengths,
+                                         double *ranks) {
+  STRIDE(row, num_rows) {
+    const long long length = offsets[row + 1] - offsets[row] -
+                             (PAGERANK_LONG_SUM - 1) * (long long)long_sums[row] -
+                             (PAGERANK_SHORT_SUM - 1) * (long long)short_sums[row];
+    lengths[row] = length;
+    ranks[row] = (double)(2 * length + (out_weights[row] > 0.0));
+  }
+}
+
+// counts = rows longer than huge_length, and than PAGERANK_BLOCK_CHUNK over each power of two from
+// 1 on, num_classes in number; lengths are descending.
+extern "C" __global__ void find_classes(long long num_rows, long long huge_length,
+                                        long long num_classes, const long long *lengths,
+                                        long long *counts) {
+  STRIDE(index, num_classes + 1) {
+    const long long length = index ? PAGERANK_BLOCK_CHUNK >> (index - 1) : huge_length;
+    long long start = 0, stop = num_rows;
+    while (start < stop) {
+      const long long middle = (start + stop) / 2;
+      if (lengths[middle] > length)
+        start = middle + 1;
+      else
+        stop = middle;
+    }
+    counts[index] = start;
+  }
+}
+
+// chunks[r] = chunks of long row r.
+extern "C" __global__ void measure_chunks(long long num_long_rows, const long long *lengths,
+                                          long long *chunks) {
+  STRIDE(row, num_long_rows)
+  chunks[row] = (lengths[row] + PAGERANK_BLOCK_CHUNK - 1) / PAGERANK_BLOCK_CHUNK;
+}
+
+// sizes[u] = groups of unit u; lengths are descending.
+extern "C" __global__ void measure_units(long long num_units, const int *class_units,
+                                         const int *class_rows, const int *chunk_rows,
+                                         const int *chunk_offsets, const long long *lengths,
+                                         long long *sizes) {
+  STRIDE(unit, num_units) {
+    long long length;
+    int lanes = WARP;
+    if (unit < class_units[1]) {
+      const int row = chunk_rows[unit];
+      const long long skipped = (unit - chunk_offsets[row]) * PAGERANK_BLOCK_CHUNK;
+      length = min(lengths[row] - skipped, (long long)PAGERANK_BLOCK_CHUNK);
+    } else {
+      int unit_class = 1;
+      while (unit >= class_units[unit_class + 1]) unit_class++;
+      lanes = WARP >> (unit_class - 1);
+      length = lengths[class_rows[unit_class] + (unit - class_units[unit_class]) * (WARP / lanes)];
+    }
+    const int entries = lanes * PAGERANK_LANE_ENTRIES;
+    sizes[unit] = (length + entries - 1) / entries;
+  }
+}
+
+// costs[u] = entries of unit u that are not cached + group_cost * groups + unit_cost; num_cold[0]
+// += these entries of all units.
+extern "C" __global__ void measure_costs(
+    long long num_units, long long unit_cost, long long group_cost, long long num_rows,
+    long long num_cached, const int *class_units, const int *class_rows, const int *chunk_rows,
+    const int *chunk_offsets, const int *unit_offsets, const int *order, const long long *offsets,
+    const int *grouped, const int *long_sums, const int *short_sums, const int *cold_counts,
+    long long *costs, long long *num_cold) {
+  long long all_cold = 0;
   const Lists lists = {num_rows, class_units, class_rows, chunk_rows, chunk_offsets, unit_offsets,
                        order,    offsets,     grouped,    long_sums,  short_sums};
   const long long warps = gridDim.x * (long long)blockDim.x / WARP;
@@ -279,9 +370,18 @@ extern "C" __global__ void count_cold(long long num_units, long long num_rows, l
           find_lane(unit, num_rows, class_units, class_rows, chunk_rows, chunk_offsets);
       if (lane.row >= 0 && lane.member == 0) cold = cold_counts[order[lane.row]];
     }
+    all_cold += cold;
     cold = warp_sum(cold);
-    if (threadIdx.x % WARP == 0) num_cold[unit] = cold;
+    if (threadIdx.x % WARP == 0)
+      costs[unit] = cold + unit_cost + group_cost * (unit_offsets[unit + 1] - unit_offsets[unit]);
   }
+  add_of_block(all_cold, num_cold);
+}
+
+// bin_units[b] = the first unit whose cost starts at b * max_cost or behind it.
+extern "C" __global__ void find_bins(long long num_bins, long long num_units, long long max_cost,
+                                     const long long *starts, int *bin_units) {
+  STRIDE(bin, num_bins + 1) bin_units[bin] = position(starts, 0, num_units, bin * max_cost);
 }
 
 // The tile of sums of contributions that are not cached, or num_tiles for the tail.
@@ -321,6 +421,63 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS)
       counts[bin * (num_tiles + 1) + tile] = tile_counts[tile];
     __syncthreads();
   }
+}
+
+// segment_offsets[b] = the first vector of each segment in bin b, and the end of the last;
+// most_vectors[0] = the most of a bin, if it is not more already.
+extern "C" __global__ void measure_bins(long long num_bins, long long num_segments,
+                                        long long vector, const int *counts,
+                                        unsigned short *segment_offsets, long long *most_vectors) {
+  for (long long bin = blockIdx.x; bin < num_bins; bin += gridDim.x) {
+    long long before = 0;
+    for (long long first = 0; first < num_segments; first += blockDim.x) {
+      const long long segment = first + threadIdx.x;
+      const long long count = segment < num_segments ? counts[bin * num_segments + segment] : 0;
+      long long total;
+      const long long offset = before + scan_block((count + vector - 1) / vector, &total);
+      if (segment < num_segments) segment_offsets[bin * (num_segments + 1) + segment] = offset;
+      before += total;
+    }
+    if (threadIdx.x == 0) {
+      segment_offsets[bin * (num_segments + 1) + num_segments] = before;
+      atomicMax(most_vectors, before);
+    }
+  }
+}
+
+// segment_starts = the vectors of lower bins in the same tile, and sizes[t] = the vectors of tile
+// t. A block has as many tiles as lanes; each warp has a part of the bins.
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS)
+    place_in_tiles(long long num_bins, long long num_segments, long long vector, const int *counts,
+                   int *segment_starts, long long *sizes) {
+  __shared__ long long sums[COOPERATIVE_THREADS / WARP][WARP];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  const long long first = num_bins * warp / warps, stop = num_bins * (warp + 1) / warps;
+  for (long long base = blockIdx.x * (long long)WARP; base < num_segments;
+       base += gridDim.x * (long long)WARP) {
+    const long long tile = base + lane;
+    const auto vectors = [&](long long bin) {
+      return tile < num_segments ? (counts[bin * num_segments + tile] + vector - 1) / vector : 0;
+    };
+    long long sum = 0;
+    for (long long bin = first; bin < stop; bin++) sum += vectors(bin);
+    sums[warp][lane] = sum;
+    __syncthreads();
+    long long start = 0;
+    for (int lower = 0; lower < warp; lower++) start += sums[lower][lane];
+    if (tile < num_segments && warp == warps - 1) sizes[tile] = start + sum;
+    for (long long bin = first; bin < stop && tile < num_segments; bin++) {
+      segment_starts[bin * num_segments + tile] = start;
+      start += vectors(bin);
+    }
+    __syncthreads();
+  }
+}
+
+// segment_starts += the first vector of the tile.
+extern "C" __global__ void add_tile_offsets(long long num_bins, long long num_segments,
+                                            const long long *tile_offsets, int *segment_starts) {
+  STRIDE(i, num_bins * num_segments) segment_starts[i] += tile_offsets[i % num_segments];
 }
 
 // Give each cold entry a place in its segment: its position in shared memory, and the sources of

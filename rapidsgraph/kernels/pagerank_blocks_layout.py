@@ -34,6 +34,16 @@ def _find_lane(unit, index, num_rows, class_units, class_rows, chunk_rows, chunk
     return row, lanes, index % lanes, 0
 
 
+def sum_gathers(num_vertices, num_cached, tile_width, order, out_degrees, sums):
+    gathers = np.zeros(sums.size * tile_width)
+    gathers[: num_vertices - num_cached] = out_degrees[order[num_cached:]]
+    sums[:] = gathers.reshape(-1, tile_width).sum(axis=1)
+
+
+def count_longer(num_rows, length, offsets, count):
+    count[0] += np.count_nonzero(np.diff(offsets) > length)
+
+
 @serial
 def find_ranges(num_vertices, num_cached, tile_width, num_summed, contribution_index, ranges):
     for vertex in range(num_vertices):
@@ -149,9 +159,39 @@ def _lane_entries(
     return entries
 
 
+def measure_lists(num_rows, offsets, long_sums, short_sums, out_weights, lengths, ranks):
+    lengths[:] = np.diff(offsets)
+    lengths -= (PAGERANK_LONG_SUM - 1) * long_sums.astype(np.int64)
+    lengths -= (PAGERANK_SHORT_SUM - 1) * short_sums.astype(np.int64)
+    ranks[:] = 2 * lengths + (out_weights > 0)
+
+
+def find_classes(num_rows, huge_length, num_classes, lengths, counts):
+    class_lengths = PAGERANK_BLOCK_CHUNK >> np.arange(num_classes)
+    counts[:] = np.searchsorted(-lengths, -np.append(huge_length, class_lengths))
+
+
+def measure_chunks(num_long_rows, lengths, chunks):
+    chunks[:] = -(-lengths[:num_long_rows] // PAGERANK_BLOCK_CHUNK)
+
+
 @serial
-def count_cold(
+def measure_units(num_units, class_units, class_rows, chunk_rows, chunk_offsets, lengths, sizes):
+    for unit in range(num_units):
+        row, lanes, _, chunk = _find_lane(
+            unit, 0, lengths.size, class_units, class_rows, chunk_rows, chunk_offsets
+        )
+        length = lengths[row]
+        if unit < class_units[1]:
+            length = min(length - chunk * PAGERANK_BLOCK_CHUNK, PAGERANK_BLOCK_CHUNK)
+        sizes[unit] = -(-length // (lanes * PAGERANK_LANE_ENTRIES))
+
+
+@serial
+def measure_costs(
     num_units,
+    unit_cost,
+    group_cost,
     num_rows,
     num_cached,
     class_units,
@@ -165,10 +205,11 @@ def count_cold(
     long_sums,
     short_sums,
     cold_counts,
+    costs,
     num_cold,
 ):
     for unit in range(num_units):
-        num_cold[unit] = 0
+        cold = 0
         for index in range(WARP):
             entries = _lane_entries(
                 unit, index, num_rows, class_units, class_rows, chunk_rows, chunk_offsets,
@@ -176,7 +217,14 @@ def count_cold(
             )  # fmt: skip
             for i in range(entries.shape[0]):
                 if entries[i, 1] and grouped[entries[i, 2]] >= num_cached:
-                    num_cold[unit] += 1
+                    cold += 1
+        groups = unit_offsets[unit + 1] - unit_offsets[unit]
+        costs[unit] = cold + unit_cost + group_cost * groups
+        num_cold[0] += cold
+
+
+def find_bins(num_bins, num_units, max_cost, starts, bin_units):
+    bin_units[:] = np.searchsorted(starts[:num_units], np.arange(num_bins + 1) * max_cost)
 
 
 @serial
@@ -226,6 +274,24 @@ def count_segments(
                             source, terms, num_cached, tile_width, num_summed, num_tiles
                         )
                         counts[first + tile] += 1
+
+
+def measure_bins(num_bins, num_segments, vector, counts, segment_offsets, most_vectors):
+    ends = np.cumsum(-(-counts.reshape(num_bins, num_segments) // vector), axis=1)
+    offsets = segment_offsets.reshape(num_bins, num_segments + 1)
+    offsets[:, 0], offsets[:, 1:] = 0, ends
+    most_vectors[0] = max(most_vectors[0], ends[:, -1].max())
+
+
+def place_in_tiles(num_bins, num_segments, vector, counts, segment_starts, sizes):
+    vectors = -(-counts.reshape(num_bins, num_segments) // vector)
+    ends = np.cumsum(vectors, axis=0)
+    segment_starts[:], sizes[:] = (ends - vectors).reshape(-1), ends[-1]
+
+
+def add_tile_offsets(num_bins, num_segments, tile_offsets, segment_starts):
+    starts = segment_starts.reshape(num_bins, num_segments)
+    starts += tile_offsets[:-1].astype(np.int32)
 
 
 @serial

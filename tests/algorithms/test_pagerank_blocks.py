@@ -104,8 +104,9 @@ def test_lists_are_grouped_by_range_and_otherwise_in_order(make_arrays, monkeypa
     rows = pagerank_blocks.order_rows(csc, graph.out_weights)
     by_gathers = pagerank_blocks.order_by_degree(graph.out_degrees)
     vertex_index = pagerank_blocks.invert_order(by_gathers)
-    gathers = graph.out_degrees[by_gathers]
-    ranges = pagerank_tiles.divide_contributions(gathers, num_cached=80, width=600, max_summed=5)
+    ranges = pagerank_tiles.divide_contributions(
+        graph.out_degrees, by_gathers, num_cached=80, width=600, max_summed=5
+    )
     assert ranges.num_summed == 5
     lists = pagerank_tiles.group_sources(csc, rows.order, vertex_index, ranges)
     arrays = [csc.offsets, csc.neighbors, vertex_index, *vars(lists).values()]
