@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
@@ -132,14 +133,20 @@ def start_reading(values: Array) -> Callable[[], list[Any]]:
         memory.ptr, values.data.ptr, values.nbytes, cuda.runtime.memcpyDeviceToHost, stream.ptr
     )
     has_arrived.record(stream)
+    copy = np.frombuffer(memory, values.dtype, values.size)
+    del values  # shares its memory with larger arrays
 
     @functools.cache
     def wait() -> list[Any]:
         has_arrived.synchronize()
-        result: list[Any] = np.frombuffer(memory, values.dtype, values.size).tolist()
-        unused.append((memory, has_arrived))
+        result: list[Any] = copy.tolist()
         return result
 
+    def release() -> None:
+        has_arrived.synchronize()  # an error may have prevented a call of `wait`
+        unused.append((memory, has_arrived))
+
+    weakref.finalize(wait, release).atexit = False
     return wait
 
 
