@@ -91,7 +91,8 @@ class NullableIntegers:
         """Return the column as an array on a CPU, and its valid rows; other rows are arbitrary."""
         valid = self.integers != self.null
         if self.names is None:
-            return self.integers.astype(self.column_type, copy=False), valid
+            is_cast = self.dtype is not None
+            return self.integers.astype(self.dtype, copy=False) if is_cast else self.integers, valid
         return self.names[np.where(valid, self.integers, 0)], valid
 
     def values(self) -> Array:

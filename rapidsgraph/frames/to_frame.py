@@ -180,27 +180,35 @@ def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> An
 
 def _decode_pandas(codes: np.ndarray, categories: tuple[str, ...]) -> Any:
     """Return a text array of pandas; Arrow's own gather takes five times as long."""
-    array, words = _pandas_categories(categories), _category_words(categories)
-    if len(codes) < MIN_DECODED_ROWS or words is None or codes.dtype != np.int8:
+    array, encoded = _pandas_categories(categories), _encode_categories(categories)
+    if len(codes) < MIN_DECODED_ROWS or encoded is None or codes.dtype != np.int8:
         return array.take(codes)
     import pyarrow
 
+    words, sizes, max_size = encoded
     offsets = np.empty(len(codes) + 1, np.int64)
-    data = np.empty(len(codes) * int(words[1].max()) + kernels.text.WORD_BYTES, np.uint8)
-    kernels.text.write_categories(codes, *words, offsets, data)
-    buffers = pyarrow.py_buffer(offsets), pyarrow.py_buffer(data[: int(offsets[-1])])
-    return array.dtype.__from_arrow__(pyarrow.LargeStringArray.from_buffers(len(codes), *buffers))
+    data = np.empty(len(codes) * max_size + kernels.text.WORD_BYTES, np.uint8)
+    num_bytes = kernels.text.write_categories(codes, words, sizes, offsets, data)
+    buffers = pyarrow.py_buffer(offsets), pyarrow.py_buffer(data[:num_bytes])
+    text = pyarrow.LargeStringArray.from_buffers(len(codes), *buffers)
+    # The method of the array takes a fifth of the time of the public one, which checks.
+    convert = getattr(array, "_from_pyarrow_array", array.dtype.__from_arrow__)
+    return convert(text)
 
 
 @functools.cache
-def _category_words(categories: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the bytes and sizes of categories, or None if they or pandas' text do not allow it."""
+def _encode_categories(categories: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, int] | None:
+    """Return the bytes of categories as words, their numbers, and the largest number.
+
+    The result is None if the categories or pandas' text do not allow it.
+    """
     encoded = [category.encode() for category in categories]
     is_arrow = getattr(_pandas_categories(categories).dtype, "storage", None) == "pyarrow"
-    if not is_arrow or max(map(len, encoded)) > kernels.text.WORD_BYTES:
+    max_size = max(map(len, encoded))
+    if not is_arrow or max_size > kernels.text.WORD_BYTES:
         return None
     words = [int.from_bytes(text, "little") for text in encoded]
-    return np.array(words, np.uint64), np.array([len(text) for text in encoded])
+    return np.array(words, np.uint64), np.array([len(text) for text in encoded]), max_size
 
 
 @functools.cache

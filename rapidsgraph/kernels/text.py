@@ -25,6 +25,11 @@ def write_categories(codes, words, sizes, offsets, data):
     data : uint8 array
         Whole words are written, each over the end of the one before it, so `WORD_BYTES` beyond the
         text are needed.
+
+    Returns
+    -------
+    num_bytes : int
+        Size of the text.
     """
     position = np.int64(0)
     for row in range(len(codes)):
@@ -35,3 +40,4 @@ def write_categories(codes, words, sizes, offsets, data):
             data[np.uint64(position + byte)] = np.uint8(word >> np.uint64(8 * byte))
         position += sizes[code]
     offsets[np.uint64(len(codes))] = position
+    return position

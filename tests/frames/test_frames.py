@@ -647,7 +647,7 @@ def test_arrays_of_a_result_can_be_changed():
 
 @pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")
 def test_text_of_results_where_pandas_infers_none(monkeypatch):
-    for cached in ("_pandas_categories", "_category_words"):
+    for cached in ("_pandas_categories", "_encode_categories"):
         function = getattr(to_frame, cached).__wrapped__
         monkeypatch.setattr(to_frame, cached, functools.cache(function))
     with pandas.option_context("future.infer_string", False):
