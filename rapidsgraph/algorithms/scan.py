@@ -88,7 +88,7 @@ def check_epsilon(epsilon: Any) -> Fraction:
         exact = _exact(epsilon)
     except (TypeError, ValueError, OverflowError):  # also NaN and infinity
         exact = None
-    if exact is None or not 0 < exact <= 1:
+    if exact is None or not 0 < exact.numerator <= exact.denominator:
         raise GraphError(
             f"epsilon is {format_value(epsilon)}; it must be a number above 0, at most 1",
             parameter="epsilon",
@@ -98,6 +98,8 @@ def check_epsilon(epsilon: Any) -> Fraction:
 
 
 def _exact(number: Any) -> Fraction:
+    if type(number) is float:
+        return _parse_decimal(repr(number))
     if isinstance(number, np.ndarray) and number.ndim == 0:
         number = number[()]
     if isinstance(number, (bool, np.bool_, str, np.timedelta64, np.ndarray)):

@@ -7,6 +7,7 @@ integers: common^2 / (|N[u]| |N[v]|) with epsilon^2.
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
@@ -33,6 +34,7 @@ from .run_memory import check_run_memory
 ScanMethod = Literal["auto", "frames", "gpuscan"]
 KernelMethod = Literal["auto", "gpuscan"]  # of a ScanIndex
 METHODS, KERNEL_METHODS = get_args(ScanMethod), get_args(KernelMethod)
+MAX_SIZE = np.iinfo(np.int32).max  # of a closed neighborhood
 MAX_MERGE_DEGREE = 16  # up to this maximum degree, all adjacency lists are merged as they are
 MAX_MERGE_ARCS, MAX_MERGE_STEPS = 2**15, 2**16  # of a small graph whose lists are merged as well
 MAX_THREAD_DEGREE = 8  # of a vertex whose triangles one thread counts
@@ -342,8 +344,7 @@ class SimilarityGraph:
         self.num_vertices, self.num_arcs = sizes.size, common.size
         # A float is closer to epsilon than 1e-9, so no similar neighbor is below this level.
         self.min_level = int(float(epsilon) * SIMILARITY_LEVELS * (1 - 1e-9)) if is_ordered else 0
-        max_size = int(sizes.max()) if sizes.size else 1
-        numerator, denominator = min_fraction_at_least(epsilon**2, max_size**2)
+        numerator, denominator = _least_squared_similarity(*epsilon.as_integer_ratio())
         self.threshold: dict[str, Any] = {"numerator": numerator, "denominator": denominator}
 
     def launch(self, entry: str, rows: Array, **arguments: Any) -> None:
@@ -364,6 +365,12 @@ class SimilarityGraph:
             "scan", entry, size=rows.size + num_arcs, geometry=geometry,
             num_rows=rows.size, rows=rows, **arguments,
         )  # fmt: skip
+
+
+@functools.lru_cache(256)  # arithmetic of fractions takes longer than some kernels
+def _least_squared_similarity(numerator: int, denominator: int) -> tuple[int, int]:
+    """Return the least squared similarity of similar neighbors for an epsilon, as a fraction."""
+    return min_fraction_at_least(Fraction(numerator, denominator) ** 2, MAX_SIZE**2)
 
 
 def min_fraction_at_least(value: Fraction, max_denominator: int) -> tuple[int, int]:
