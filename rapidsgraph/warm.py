@@ -199,11 +199,12 @@ def _label_propagation(edges: Any, weighted: Any) -> None:
 
 def _scan(edges: Any, weighted: Any) -> None:
     graph = rg.Graph(edges, directed=False, self_loops="drop")
-    rg.scan(graph)
-    rg.scan(graph, epsilon=0.3)  # finds clusters, borders and hubs in this graph
+    rg.scan(graph, epsilon=0.3, memberships=True)  # finds clusters, borders and hubs here
     rg.structural_similarity(graph)
-    rg.structural_similarity(edges[:99])  # merges lists
-    rg.scan(graph, epsilon=0.3, memberships=True)  # by counts of common neighbors
+    options: Any = {"seed": 1, "device": graph.device}
+    large = rg.Graph(rg.generate.rmat(SCALE + 2, EDGE_FACTOR, **options), directed=False)
+    rg.scan(large)  # evaluates only edges that decide the clustering
+    rg.structural_similarity(large)
     index = rg.ScanIndex(graph)
     index.query(0.3, 3)
     index.sweep([0.3], [3])

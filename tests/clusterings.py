@@ -16,7 +16,8 @@ ALL_METHODS = (*METHODS, "frames")
 # With such a table for half of it an upper list of 33 has two parts; all owners count for them.
 SMALL_TABLES = {"MAX_BLOCK_TABLE_SIZE": 64}
 # Who counts for an owner, by its neighbors: a thread up to FEW, a warp up to SOME, a block.
-BY_TRIANGLES = {"MAX_MERGE_DEGREE": 0, "MAX_MERGE_STEPS": 0}  # also where all lists are short
+# Also where all lists are short or few.
+BY_TRIANGLES = {"MAX_MERGE_ARCS": 0, "MAX_MERGE_DEGREE": 0, "MAX_MERGE_STEPS": 0}
 NOT_BY_THREADS = {"MAX_THREAD_DEGREE": 0, "MAX_CPU_DEGREE": 0}
 COUNTERS = {
     "as they are": {},

@@ -30,13 +30,12 @@ from .parameters import ScanParameters
 from .pruned_scan import link_pruned
 from .run_memory import check_run_memory
 from .similarity import (
+    MAX_MERGE_ARCS,
     MAX_MERGE_DEGREE,
-    MAX_MERGE_STEPS,
     SimilarityGraph,
     closed_sizes,
     common_neighbors,
     has_common_neighbors,
-    max_merge_steps,
     neighborhoods,
     undirected_graph,
 )
@@ -71,12 +70,11 @@ def _prune(graph: LocalGraph, parameters: ScanParameters) -> Clustering | None:
     """
     if graph.xp is not np or has_common_neighbors(graph):
         return None
-    adjacency = neighborhoods(graph)
-    sizes = closed_sizes(graph)
-    max_steps = max_merge_steps(sizes.size, adjacency.neighbors.size)
-    if max_steps <= MAX_MERGE_STEPS or int(sizes.max()) - 1 <= MAX_MERGE_DEGREE:
+    adjacency, sizes = neighborhoods(graph), closed_sizes(graph)
+    num_arcs = adjacency.neighbors.size
+    if num_arcs <= MAX_MERGE_ARCS or int(sizes.max()) - 1 <= MAX_MERGE_DEGREE:
         return None  # to merge all lists takes no longer than to decide which ones
-    common = np.empty(adjacency.neighbors.size, np.int32)
+    common = np.empty(num_arcs, np.int32)
     similar = SimilarityGraph(adjacency, common, parameters.epsilon, sizes)
     links = link_pruned(graph, similar, parameters.mu)
     return None if links is None else _attach(similar, *links)

@@ -36,7 +36,8 @@ KernelMethod = Literal["auto", "gpuscan"]  # of a ScanIndex
 METHODS, KERNEL_METHODS = get_args(ScanMethod), get_args(KernelMethod)
 MAX_SIZE = np.iinfo(np.int32).max  # of a closed neighborhood
 MAX_MERGE_DEGREE = 16  # up to this maximum degree, all adjacency lists are merged as they are
-MAX_MERGE_ARCS, MAX_MERGE_STEPS = 2**15, 2**16  # of a small graph whose lists are merged as well
+# Of a small graph whose lists are merged as well; on a CPU, the number of arcs decides alone.
+MAX_MERGE_ARCS, MAX_MERGE_STEPS = 2**15, 2**16
 MAX_THREAD_DEGREE = 8  # of a vertex whose triangles one thread counts
 MAX_CPU_DEGREE = np.iinfo(np.int32).max  # the same on a CPU, which has one kernel for all degrees
 MAX_WARP_DEGREE = 128  # of a vertex whose triangles one warp counts; a block counts the others
@@ -158,9 +159,9 @@ def count_by_triangles(adjacency: Adjacency) -> Array:
     lists = {"offsets": adjacency.offsets, "neighbors": adjacency.neighbors}
     num_vertices, num_arcs = adjacency.offsets.size - 1, adjacency.neighbors.size
     size, common = num_vertices + num_arcs, xp.empty(num_arcs, xp.int32)
-    degrees = None
-    if max_merge_steps(num_vertices, num_arcs) > MAX_MERGE_STEPS:
-        degrees = measure_degrees(adjacency)
+    is_small = xp is np and num_arcs <= MAX_MERGE_ARCS
+    is_small |= max_merge_steps(num_vertices, num_arcs) <= MAX_MERGE_STEPS
+    degrees = None if is_small else measure_degrees(adjacency)
     if degrees is None or is_merging_cheap(degrees, num_arcs):
         device.launch(
             "similarity", "merge_lists", size=size,

@@ -56,7 +56,8 @@ def _merge(row, neighbor, least, most, offsets, neighbors):
 
 
 @serial
-def _is_marked(vertex, bits):
+def is_marked(vertex, bits):
+    """Return 1 if a vertex is marked in a bitmap, else 0."""
     vertex = np.uint64(np.uint32(vertex))
     return np.int64((bits[vertex >> SIX] >> (vertex & LOW_SIX)) & ONE)
 
@@ -69,11 +70,11 @@ def _probe(bits, start, stop, least, most, neighbors):
     while num_common < most and num_common + stop - i >= least:
         if stop - i < STEPS_PER_CHECK:
             for j in range(i, stop):
-                num_common += _is_marked(neighbors[np.uint64(j)], bits)
+                num_common += is_marked(neighbors[np.uint64(j)], bits)
             i = stop
             break
         for j in range(STEPS_PER_CHECK):
-            num_common += _is_marked(neighbors[np.uint64(i + j)], bits)
+            num_common += is_marked(neighbors[np.uint64(i + j)], bits)
         i += STEPS_PER_CHECK
     return num_common, i - start
 
@@ -96,14 +97,19 @@ def _search(row, neighbor, least, most, offsets, neighbors):
 
 
 @serial
-def mark(row, is_marked, offsets, neighbors, bits):
-    """Mark the neighbors of a vertex of high degree, unless they are; return whether they are."""
-    start, stop = offsets[row], offsets[row + ONE]
-    if is_marked or stop - start < MIN_MARKED_DEGREE:
-        return is_marked
-    for arc in range(start, stop):
+def mark_list(row, offsets, neighbors, bits):
+    """Mark the neighbors of a vertex in a bitmap."""
+    for arc in range(offsets[row], offsets[row + ONE]):
         vertex = np.uint64(neighbors[np.uint64(arc)])
         bits[vertex >> SIX] |= ONE << (vertex & LOW_SIX)
+
+
+@serial
+def mark(row, is_marked, offsets, neighbors, bits):
+    """Mark the neighbors of a vertex of high degree, unless they are; return whether they are."""
+    if is_marked or offsets[row + ONE] - offsets[row] < MIN_MARKED_DEGREE:
+        return is_marked
+    mark_list(row, offsets, neighbors, bits)
     return True
 
 

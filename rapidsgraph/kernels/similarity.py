@@ -15,6 +15,7 @@ from .constants import (
     SIMILARITY_OVERLAP,
     SIMILARITY_STRUCTURAL,
 )
+from .edge_similarity import is_marked, mark_list, unmark
 from .intrinsics import (
     add_at,
     count_bits,
@@ -328,29 +329,44 @@ def _mark_neighbors(num_vertices, offsets, neighbors, marks):
 
 
 @parallel
-def _merge_marked(num_vertices, offsets, neighbors, marks, common):
-    last = len(neighbors) - 1
-    for block_ in prange(NUM_BLOCKS):
-        block = np.int64(block_)
-        for row in range(
-            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
+def _count_marked(num_vertices, offsets, neighbors, marks, common):
+    last, num_chunks = len(neighbors) - 1, get_num_threads()
+    for chunk_ in prange(num_chunks):
+        chunk = np.int64(chunk_)
+        bits = np.zeros(num_vertices // 64 + 1, np.uint64)
+        for row_ in range(
+            num_vertices * chunk // num_chunks, num_vertices * (chunk + 1) // num_chunks
         ):
-            bits = marks[np.uint64(row)]
-            for arc in range(offsets[np.uint64(row)], offsets[np.uint64(row + 1)]):
-                neighbor = np.uint64(neighbors[np.uint64(arc)])
-                ahead = np.uint64(neighbors[np.uint64(minimum(arc + 2 * AHEAD, last))])
+            row, has_bits = np.uint64(row_), False
+            start, stop = offsets[row], offsets[row + ONE]
+            for arc_ in range(start, stop):
+                arc = np.uint64(arc_)
+                neighbor = np.uint64(neighbors[arc])
+                ahead = np.uint64(neighbors[np.uint64(minimum(arc_ + 2 * AHEAD, last))])
                 prefetch(marks, ahead)
-                if bits & marks[neighbor] == 0:
-                    common[np.uint64(arc)] = 2
+                prefetch(offsets, ahead)
+                ahead = np.uint64(neighbors[np.uint64(minimum(arc_ + AHEAD, last))])
+                prefetch(neighbors, np.uint64(offsets[ahead]))
+                if marks[row] & marks[neighbor] == 0:
+                    common[arc] = 2
                     continue
-                if neighbor < np.uint64(row):
+                # The longer list is marked, and the shorter one is read.
+                other_start, other_stop = offsets[neighbor], offsets[neighbor + ONE]
+                excess = (other_stop - other_start) - (stop - start)
+                if (excess > 0) | ((excess == 0) & (neighbor > row)):
                     continue
-                num_common = _common(np.uint64(row), neighbor, offsets, neighbors)
-                back = np.uint64(offsets[neighbor])
-                while neighbors[back] != row:
-                    back += ONE
-                common[np.uint64(arc)] = num_common
-                common[back] = num_common
+                if not has_bits:
+                    mark_list(row, offsets, neighbors, bits)
+                    has_bits = True
+                num_common, back = np.int64(2), other_start
+                for other_arc in range(other_start, other_stop):
+                    other = neighbors[np.uint64(other_arc)]
+                    num_common += is_marked(other, bits)
+                    back += np.uint64(other) < row
+                common[arc] = num_common
+                common[np.uint64(back)] = num_common
+            if has_bits:
+                unmark(row, offsets, neighbors, bits)
 
 
 @serial
@@ -358,7 +374,7 @@ def merge_lists(num_vertices, offsets, neighbors, common):
     # Most edges of road networks are in no triangle, which marks show without the lists.
     marks = np.empty(num_vertices, np.uint64)
     _mark_neighbors(num_vertices, offsets, neighbors, marks)
-    _merge_marked(num_vertices, offsets, neighbors, marks, common)
+    _count_marked(num_vertices, offsets, neighbors, marks, common)
 
 
 @parallel

@@ -6,10 +6,12 @@ from itertools import product
 import numpy as np
 import pandas
 import pytest
-from conftest import build_storage
+from clusterings import BY_TRIANGLES, check_scan, edges_of, frame_columns, thresholds
+from conftest import FrameMaker, build_storage
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
+from rapidsgraph import device
 from rapidsgraph.algorithms import pruned_scan, scan, similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
 from rapidsgraph.kernels import edge_similarity
@@ -37,6 +39,12 @@ GRAPHS = {
 
 
 @pytest.fixture
+def prunes_small(monkeypatch):
+    """Small graphs are pruned as large ones are."""
+    monkeypatch.setattr(scan, "MAX_MERGE_ARCS", 0)
+
+
+@pytest.fixture
 def never_counts(monkeypatch):
     """All common neighbors are counted at no time."""
 
@@ -58,9 +66,8 @@ def count_all(edges, **parameters):
 
 @pytest.mark.parametrize("memberships", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_as_if_all_were_counted(monkeypatch, name, memberships):
+def test_as_if_all_were_counted(monkeypatch, prunes_small, name, memberships):
     monkeypatch.setattr(scan, "MAX_MERGE_DEGREE", 0)
-    monkeypatch.setattr(scan, "MAX_MERGE_STEPS", 0)
     monkeypatch.setattr(pruned_scan, "STEPS_PER_EDGE", 10**6)
     edges = GRAPHS[name]()
     graph = undirected(edges)
@@ -121,11 +128,11 @@ def test_counts_are_used_where_they_are_cached(monkeypatch):
     rg.scan(graph)
 
 
-def test_pruning_is_the_rule(never_counts):
+def test_pruning_is_the_rule(prunes_small, never_counts):
     rg.scan(GRAPHS["cliques"]())
 
 
-def test_calls_that_together_take_longer_than_counting_count():
+def test_calls_that_together_take_longer_than_counting_count(prunes_small):
     graph = undirected(GRAPHS["power law"]())
     results = []
     for _ in range(1000):
@@ -138,7 +145,7 @@ def test_calls_that_together_take_longer_than_counting_count():
 
 
 @pytest.mark.parametrize("steps", range(0, 12000, 997))
-def test_a_budget_may_end_at_any_time(monkeypatch, steps):
+def test_a_budget_may_end_at_any_time(monkeypatch, prunes_small, steps):
     """The kernels stop in each phase; then everything is counted, with the same result."""
     graph = undirected(GRAPHS["hubs"]())
     expected = count_all(GRAPHS["hubs"](), epsilon=0.3, mu=4)
@@ -148,7 +155,7 @@ def test_a_budget_may_end_at_any_time(monkeypatch, steps):
     assert_frame_equal(rg.scan(graph, epsilon=0.3, mu=4), expected)
 
 
-def test_a_sample_predicts_that_pruning_takes_long(monkeypatch):
+def test_a_sample_predicts_that_pruning_takes_long(monkeypatch, prunes_small):
     monkeypatch.setattr(pruned_scan, "MIN_SAMPLED_ROWS", 1)
     monkeypatch.setattr(pruned_scan, "STEPS_PER_EDGE", -40)
     edges = GRAPHS["power law"]()
@@ -157,14 +164,59 @@ def test_a_sample_predicts_that_pruning_takes_long(monkeypatch):
     assert similarity.has_common_neighbors(graph)
 
 
-def test_lists_of_low_degree_are_merged_at_once(monkeypatch):
+def test_lists_of_low_degree_are_merged_at_once(monkeypatch, prunes_small):
     monkeypatch.setattr(scan, "link_pruned", None)
     assert len(rg.scan(GRAPHS["low degrees"]())) == 900
 
 
-def test_lists_of_a_small_graph_are_merged_at_once(monkeypatch):
-    monkeypatch.setattr(scan, "link_pruned", None)
+@pytest.mark.parametrize("excess", [0, 1])
+def test_lists_of_a_small_graph_are_merged_at_once(monkeypatch, excess):
     edges = uniform(60, 400, seed=7, device="cpu")
     graph = undirected(edges)
+    num_arcs = similarity.neighborhoods(graph).neighbors.size
     assert int(similarity.closed_sizes(graph).max()) > similarity.MAX_MERGE_DEGREE + 1
-    assert_frame_equal(rg.scan(graph), count_all(edges))
+    for module in (scan, similarity):
+        monkeypatch.setattr(module, "MAX_MERGE_ARCS", num_arcs - excess)
+    result = rg.scan(graph)
+    assert similarity.has_common_neighbors(graph) == (excess == 0)
+    assert_frame_equal(result, count_all(edges))
+
+
+SMALL_PATHS = {
+    "merged": {},
+    "counted by triangles": {similarity: BY_TRIANGLES},
+    "pruned": {scan: {"MAX_MERGE_ARCS": 0, "MAX_MERGE_DEGREE": -1}},
+}
+
+
+@pytest.mark.parametrize("path", SMALL_PATHS)
+@pytest.mark.parametrize("seed", range(4))
+def test_random_small_graphs_agree_with_naive(monkeypatch, seed, path):
+    """Also with isolated vertices, a mu above all sizes, and similarities equal to epsilon."""
+    for module, limits in SMALL_PATHS[path].items():
+        for name, limit in limits.items():
+            monkeypatch.setattr(module, name, limit)
+    random = np.random.default_rng(seed)
+    for _ in range(25):
+        num_vertices = int(random.integers(1, 24))
+        num_rows = int(random.integers(0, 3 * num_vertices))
+        pairs = np.sort(random.integers(0, num_vertices, (num_rows, 2)) ** 2 // num_vertices)
+        edges, vertices = edges_of(pairs.tolist()), range(num_vertices)
+        exact = thresholds(edges)
+        epsilons = [0.3, 0.5, 1, *(exact[int(random.integers(len(exact)))] for _ in exact[:1])]
+        library = ("pandas", "polars", "arrow")[int(random.integers(3))]
+        frame = FrameMaker(library)(frame_columns(edges))
+        graph = rg.Graph(frame, directed=False, vertices=vertices)
+        index = rg.ScanIndex(graph)
+        for epsilon, mu in product(epsilons, (1, 2, 3, num_vertices + 2, 10**12)):
+            check_scan(graph, edges, epsilon, mu, vertices, index, ["auto"])
+
+
+@pytest.mark.parametrize("threads", ["one", "all"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_marked_lists_have_the_counts_of_merged_lists(monkeypatch, name, threads):
+    graph = undirected(GRAPHS[name]())
+    expected = similarity.common_neighbors(graph, "gpuscan")
+    monkeypatch.setattr(similarity, "MAX_MERGE_DEGREE", expected.size)
+    monkeypatch.setattr(device.threads, "MIN_PARALLEL_SIZE", {"one": 10**9, "all": 0}[threads])
+    assert np.array_equal(similarity.common_neighbors(graph), expected)
