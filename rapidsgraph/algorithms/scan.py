@@ -59,7 +59,10 @@ def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
             neighborhoods(graph), common_neighbors(graph, method), parameters.epsilon,
             closed_sizes(graph),
         )  # fmt: skip
-        clustering = cluster(similar, find_cores(similar, parameters.mu), method)
+        if graph.xp is np and method == "auto" and similar.num_arcs <= MAX_MERGE_ARCS:
+            clustering = _cluster_small(similar, parameters.mu)
+        else:
+            clustering = cluster(similar, find_cores(similar, parameters.mu), method)
     return clustering_frame(graph.labeling, clustering, memberships)
 
 
@@ -135,6 +138,20 @@ def check_mu(mu: Any) -> int:
     return whole
 
 
+def _cluster_small(similar: SimilarityGraph, mu: int) -> Clustering:
+    """Find cores and return the clustering in one launch on a CPU.
+
+    A launch takes as long as a step on a small graph. Large graphs do without, because those that
+    have no cores would wait for the compilation of steps that they do not take.
+    """
+    num_vertices = similar.num_vertices
+    (cores, roots), flags = np.empty((2, num_vertices), np.int32), np.empty((2, num_vertices), bool)
+    return _run_on_cpu(
+        kernels.clustering.cluster_counted, similar, mu=min(mu, num_vertices + 1), cores=cores,
+        is_core=flags[0], is_border=flags[1], roots=roots,
+    )  # fmt: skip
+
+
 def find_cores(similar: SimilarityGraph, mu: int) -> Array:
     """Return whether each vertex is similar to at least mu vertices: bool, shape (vertices,)."""
     is_core = similar.xp.empty(similar.num_vertices, bool)
@@ -174,6 +191,15 @@ def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> C
     """Return the clustering that follows from the cores."""
     if method == "gpuscan":
         roots, is_border = _link_by_comparison(similar, is_core)
+    elif similar.xp is np:
+        cores = device.flatnonzero(is_core)
+        if not cores.size:
+            return _without_clusters(similar)
+        return _run_on_cpu(
+            kernels.clustering.cluster_cores, similar, num_cores=cores.size, cores=cores,
+            is_core=is_core, is_border=np.zeros(similar.num_vertices, bool),
+            roots=np.arange(similar.num_vertices, dtype=np.int32),
+        )  # fmt: skip
     else:
         roots, is_border = link_cores(similar, device.flatnonzero(is_core), is_core)
     return _attach(similar, is_core, roots, is_border)
@@ -182,10 +208,11 @@ def cluster(similar: SimilarityGraph, is_core: Array, method: str = "auto") -> C
 def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: Array) -> Clustering:
     """Return the clustering of linked cores: attach borders, number clusters, find hubs."""
     xp, num_vertices = similar.xp, similar.num_vertices
-    if xp is np and not is_core.any():  # nothing is launched, so nothing has to be compiled
-        clusters = np.full(num_vertices, NO_CLUSTER, np.int32)
-        roles = np.full(num_vertices, OUTLIER, np.int8)
-        return Clustering(clusters, roles, 0, np.empty(0, np.int32), similar)
+    if xp is np:
+        if not is_core.any():
+            return _without_clusters(similar)
+        linked = {"is_core": is_core, "is_border": is_border, "roots": roots}
+        return _run_on_cpu(kernels.clustering.cluster_linked, similar, **linked)
     nearest_cores, num_similar_cores = attach_borders(
         similar, device.flatnonzero(is_border), is_core
     )
@@ -194,16 +221,6 @@ def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: A
         "num_vertices": num_vertices, "is_core": is_core, "is_border": is_border, "roots": roots,
         "nearest": nearest_cores, "labels": labels,
     }  # fmt: skip
-    if xp is np:
-        clusters, members = np.empty(num_vertices, np.int32), np.empty(num_vertices, np.int32)
-        roles = np.empty(num_vertices, np.int8)
-        num_clusters, num_members = kernels.clustering.label_vertices(
-            work_space=num_similar_cores,  # not needed any more
-            clusters=clusters, roles=roles, members=members, **arguments,
-        )  # fmt: skip
-        members = members[:num_members]
-        _mark_hubs(similar, clusters, num_clusters, members, roles)
-        return Clustering(clusters, roles, num_clusters, members, similar)
     is_member = xp.empty(num_vertices, bool)
     device.launch("scan", "label_members", size=num_vertices, is_member=is_member, **arguments)
     del roots, nearest_cores, num_similar_cores, arguments
@@ -218,18 +235,29 @@ def _attach(similar: SimilarityGraph, is_core: Array, roots: Array, is_border: A
     return Clustering(clusters, roles, num_clusters, members, similar)
 
 
-def _mark_hubs(
-    similar: SimilarityGraph, clusters: np.ndarray, num_clusters: int, members: np.ndarray,
-    roles: np.ndarray,
-) -> None:  # fmt: skip
-    """Write the roles of hubs on a CPU."""
+def _without_clusters(similar: SimilarityGraph) -> Clustering:
+    """Return the clustering without cores on a CPU, for which no kernel has to be compiled."""
+    clusters = np.full(similar.num_vertices, NO_CLUSTER, np.int32)
+    roles = np.full(similar.num_vertices, OUTLIER, np.int8)
+    return Clustering(clusters, roles, 0, np.empty(0, np.int32), similar)
+
+
+def _run_on_cpu(kernel: Any, similar: SimilarityGraph, **arguments: Any) -> Clustering:
+    """Return the clustering that a kernel of `clustering.py` writes."""
+    num_vertices = similar.num_vertices
+    clusters, members = np.empty(num_vertices, np.int32), np.empty(num_vertices, np.int32)
+    roles = np.empty(num_vertices, np.int8)
+    borders, nearest, work_space = np.empty((3, num_vertices), np.int32)
+    with device.parallel_region(num_vertices + similar.num_arcs):
+        num_clusters, num_members = kernel(
+            floor=similar.min_level, **similar.threshold, **similar.arrays, borders=borders,
+            nearest=nearest, work_space=work_space, clusters=clusters, roles=roles,
+            members=members, **arguments,
+        )  # fmt: skip
+    members = members[:num_members]
     if similar.min_level:  # a query of an index: the members have few of all lists
         roles[_find_hubs(similar, clusters, num_clusters, members)] = HUB
-    elif num_clusters > 1:
-        with device.parallel_region(similar.num_arcs):
-            kernels.pruned_scan.mark_hubs(
-                clusters, similar.adjacency.offsets, similar.adjacency.neighbors, roles
-            )
+    return Clustering(clusters, roles, num_clusters, members, similar)
 
 
 def _find_hubs(

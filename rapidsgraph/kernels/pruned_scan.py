@@ -18,7 +18,6 @@ References
 import numpy as np
 from numba import prange
 
-from .constants import HUB, NO_CLUSTER
 from .disjoint_sets import join, root
 from .edge_similarity import DISSIMILAR, ONE, UNKNOWN, evaluate, mark, unmark
 from .intrinsics import add_at
@@ -26,7 +25,6 @@ from .jit import parallel, serial
 from .searches import is_at_least
 
 NUM_BLOCKS = 64
-NONE = np.int32(NO_CLUSTER)
 ROWS_PER_FETCH = 16  # rows that a thread fetches at a time
 
 
@@ -263,37 +261,3 @@ def count_at_borders(
                     unmark(row, offsets, neighbors, bits)
             add_at(steps, np.uint64(0), np.int64(own_steps))
             start, stop = _fetch_rows(rows, budget, steps, next_row)
-
-
-@parallel
-def mark_hubs(labels, offsets, neighbors, roles):
-    """Mark the vertices without a cluster that have neighbors in several.
-
-    Parameters
-    ----------
-    labels : int32 array, shape (vertices,)
-        Cluster of every vertex, or `NO_CLUSTER`.
-    roles : int8 array, shape (vertices,)
-        Set to `HUB` for hubs.
-
-    Notes
-    -----
-    Unlike `scan.find_hubs`, which reads the lists of the vertices in clusters, this kernel reads
-    those of all others. No threads contend for a vertex, but it takes longer where few vertices are
-    in clusters.
-    """
-    num_vertices = len(labels)
-    for block_ in prange(NUM_BLOCKS):
-        block = np.int64(block_)
-        for vertex in range(
-            num_vertices * block // NUM_BLOCKS, num_vertices * (block + 1) // NUM_BLOCKS
-        ):
-            if labels[np.uint64(vertex)] != NONE:
-                continue
-            first = NONE
-            for arc in range(offsets[np.uint64(vertex)], offsets[np.uint64(vertex + 1)]):
-                label = labels[np.uint64(neighbors[np.uint64(arc)])]
-                if (label != NONE) & (first != NONE) & (label != first):
-                    roles[np.uint64(vertex)] = HUB
-                    break
-                first = label if label != NONE else first

@@ -86,8 +86,9 @@ def test_clusters_are_labeled_in_one_kernel_or_several(xp, seed):
     given = {"is_core": is_core, "is_border": is_border, "roots": roots, "nearest": nearest}
     clusters, members, labels, work_space = np.empty((4, num_vertices), np.int32)
     roles = np.empty(num_vertices, np.int8)
+    own = {**given, "nearest": nearest.copy()}  # it is overwritten
     num_clusters, num_members = kernels.clustering.label_vertices(
-        num_vertices, *given.values(), labels, work_space, clusters, roles, members
+        num_vertices, *own.values(), labels, work_space, clusters, roles, members
     )
     arrays = {name: xp.asarray(values) for name, values in given.items()}
     labels, is_member = xp.empty(num_vertices, xp.int32), xp.empty(num_vertices, bool)
