@@ -1,8 +1,9 @@
 """SCAN: structural clustering into clusters, hubs and outliers.
 
 Clusters are the connected components of similar cores, found by union-find as in `components`;
-borders attach to their most similar core. On a CPU, `pruned_scan` counts common neighbors only
-where they decide. `ScanIndex` and `distributed.scan` count all, and share the other functions.
+borders attach to their most similar core. On a CPU, `pruned_scan` counts the common neighbors of a
+large graph only where they decide. `ScanIndex` and `distributed.scan` count all, and share the
+other functions.
 """
 
 from __future__ import annotations

@@ -140,8 +140,8 @@ def scan(
     Notes
     -----
     Cores, clusters, hubs and outliers are those of SCAN [1]_; "gpuscan" is the algorithm of GPUSCAN
-    [2]_. On a CPU, "auto" evaluates only the edges that decide the clustering [3]_ [4]_, as long as
-    that takes fewer steps than counting all common neighbors.
+    [2]_. On a CPU, "auto" evaluates only the edges of a large graph that decide the clustering [3]_
+    [4]_, as long as that takes fewer steps than counting all common neighbors.
 
     References
     ----------
