@@ -59,10 +59,11 @@ def test_kernels_of_a_similarity_can_be_cached():
     # The cache leaves out code with addresses of this process, such as that of Numba's
     # get_num_threads, and the next process compiles it again.
     random = np.random.default_rng(1)
-    ends = random.integers(0, 200, (2, 5000))  # lists that are long enough for triangles
-    rg.structural_similarity({"source": ends[0], "destination": ends[1]})
-    results = list(kernels.similarity.assign_counts.overloads.values())
-    assert results and not any(result.library.has_dynamic_globals for result in results)
+    for num_edges, entry in ((500, "merge_lists"), (50_000, "assign_counts")):
+        ends = random.integers(0, 1000, (2, num_edges))
+        rg.structural_similarity({"source": ends[0], "destination": ends[1]})
+        results = list(getattr(kernels.similarity, entry).overloads.values())
+        assert results and not any(result.library.has_dynamic_globals for result in results)
 
 
 def test_the_garbage_collector_is_paused_while_a_kernel_is_compiled(monkeypatch):
