@@ -146,10 +146,10 @@ def _cluster_small(similar: SimilarityGraph, mu: int) -> Clustering:
     have no cores would wait for the compilation of steps that they do not take.
     """
     num_vertices = similar.num_vertices
-    (cores, roots), flags = np.empty((2, num_vertices), np.int32), np.empty((2, num_vertices), bool)
     return _run_on_cpu(
-        kernels.clustering.cluster_counted, similar, mu=min(mu, num_vertices + 1), cores=cores,
-        is_core=flags[0], is_border=flags[1], roots=roots,
+        kernels.clustering.cluster_counted, similar, mu=min(mu, num_vertices + 1),
+        cores=np.empty(num_vertices, np.int32), roots=np.empty(num_vertices, np.int32),
+        is_core=np.empty(num_vertices, bool), is_border=np.empty(num_vertices, bool),
     )  # fmt: skip
 
 
@@ -246,16 +246,16 @@ def _without_clusters(similar: SimilarityGraph) -> Clustering:
 def _run_on_cpu(kernel: Any, similar: SimilarityGraph, **arguments: Any) -> Clustering:
     """Return the clustering that a kernel of `clustering.py` writes."""
     num_vertices = similar.num_vertices
-    clusters, members = np.empty(num_vertices, np.int32), np.empty(num_vertices, np.int32)
+    names = ("borders", "nearest", "work_space", "clusters", "members")
+    # One allocation for all would take longer: its memory is new to the process in each call.
+    arrays = {name: np.empty(num_vertices, np.int32) for name in names}
     roles = np.empty(num_vertices, np.int8)
-    borders, nearest, work_space = np.empty((3, num_vertices), np.int32)
     with device.parallel_region(num_vertices + similar.num_arcs):
         num_clusters, num_members = kernel(
-            floor=similar.min_level, **similar.threshold, **similar.arrays, borders=borders,
-            nearest=nearest, work_space=work_space, clusters=clusters, roles=roles,
-            members=members, **arguments,
+            floor=similar.min_level, **similar.threshold, **similar.arrays, **arrays, roles=roles,
+            **arguments,
         )  # fmt: skip
-    members = members[:num_members]
+    clusters, members = arrays["clusters"], arrays["members"][:num_members]
     if similar.min_level:  # a query of an index: the members have few of all lists
         roles[_find_hubs(similar, clusters, num_clusters, members)] = HUB
     return Clustering(clusters, roles, num_clusters, members, similar)
