@@ -35,24 +35,27 @@ HUGE_CHUNKS = 64  # chunks of a row that a warp adds up
 
 @dataclass(frozen=True)
 class Units:
-    """Work of one warp each, as pagerank_blocks.cu documents it; arrays are int32.
+    """Work of one warp each, as pagerank_blocks.cu documents it.
 
-    `num_huge_rows` first rows have more than `HUGE_CHUNKS` chunks.
+    Attributes
+    ----------
+    class_units, class_rows : list of int
+        First unit and first row of each class, and the end of the last.
+    num_huge_rows : int
+        Number of first rows of more than `HUGE_CHUNKS` chunks.
+    arguments : dict
+        Parameters of kernels by name: int32 arrays, those lists among them.
     """
 
-    class_units: Array
-    class_rows: Array
-    chunk_rows: Array
-    chunk_offsets: Array
-    unit_offsets: Array
+    class_units: list[int]
+    class_rows: list[int]
     num_huge_rows: int
+    arguments: dict[str, Array]
 
     @property
-    def arguments(self) -> dict[str, Array]:
-        """Parameters of kernels by name."""
-        arrays = vars(self).copy()
-        del arrays["num_huge_rows"]
-        return arrays
+    def num_units(self) -> int:
+        """Number of units."""
+        return self.class_units[-1]
 
 
 def divide_rows(lengths: Array) -> Units:
@@ -89,19 +92,18 @@ def divide_rows(lengths: Array) -> Units:
         "class_rows": xp.asarray(np.array(class_rows, np.int32)),
         "chunk_rows": chunk_rows, "chunk_offsets": chunk_offsets,
     }  # fmt: skip
-    num_units = class_units[-1]
-    sizes = xp.empty(num_units, xp.int64)
+    sizes = xp.empty(class_units[-1], xp.int64)
     device.launch(
-        "pagerank_blocks_layout", "measure_units", size=num_units,
-        num_units=num_units, **arguments, lengths=lengths, sizes=sizes,
+        "pagerank_blocks_layout", "measure_units", size=sizes.size,
+        num_units=sizes.size, **arguments, lengths=lengths, sizes=sizes,
     )  # fmt: skip
-    unit_offsets = device.accumulate(sizes, xp.int32)
-    return Units(**arguments, unit_offsets=unit_offsets, num_huge_rows=num_huge_rows)
+    arguments["unit_offsets"] = device.accumulate(sizes, xp.int32)
+    return Units(class_units, class_rows, num_huge_rows, arguments)
 
 
 def count_units(units: Units, num_rows: int) -> int:
     """Return the number of units that have one of the first `num_rows` rows."""
-    class_rows, class_units = units.class_rows.tolist(), units.class_units.tolist()
+    class_rows, class_units = units.class_rows, units.class_units
     for index in range(len(CLASS_LANES), 0, -1):
         if num_rows > class_rows[index]:
             rows_per_unit = WARP // CLASS_LANES[index - 1]
@@ -187,13 +189,13 @@ def divide_units(
             counts=counts,
         )  # fmt: skip
         segment_offsets = xp.empty(num_bins * (num_segments + 1), xp.uint16)
-        most_vectors = xp.zeros(1, xp.int64)
+        max_vectors = xp.zeros(1, xp.int64)
         device.launch(
             "pagerank_blocks_layout", "measure_bins", size=counts.size,
             geometry=(num_bins, BLOCK_THREADS), num_bins=num_bins, num_segments=num_segments,
             vector=vector, counts=counts, segment_offsets=segment_offsets,
-            most_vectors=most_vectors,
+            max_vectors=max_vectors,
         )  # fmt: skip
-        if int(most_vectors[0]) * vector <= bin_capacity:
+        if int(max_vectors[0]) * vector <= bin_capacity:
             break
     return bin_units, counts, segment_offsets

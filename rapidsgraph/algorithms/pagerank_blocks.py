@@ -129,7 +129,7 @@ def arrange(
         **_place_entries(rows, bins, weights, value_type), **rows.units.arguments,
         "num_tiles": bins.tiles.terms.size, "num_cached": num_cached, "tile_width": num_slots,
         "num_contributions": num_contributions,
-        "num_long_rows": rows.units.chunk_offsets.size - 1,
+        "num_long_rows": rows.units.class_rows[1],
         "num_huge_rows": rows.units.num_huge_rows,
     }  # fmt: skip
     num_active_units = count_units(rows.units, num_rows - rows.num_isolated)
@@ -193,8 +193,9 @@ def _group_rows(
     # Ties of both orders are in the order of the other, so that the contributions of consecutive
     # rows are mostly stored next to each other.
     by_degree = order_rows(csc, out_weights)
-    degrees = device.take(out_degrees, by_degree.order)
-    by_gathers = device.take(by_degree.order, order_by_degree(degrees))
+    by_gathers = device.take(
+        by_degree.order, order_by_degree(device.take(out_degrees, by_degree.order))
+    )
     contribution_index = invert_order(by_gathers)
     ranges = divide_contributions(out_degrees, by_gathers, num_cached, width, num_summed)
     lists = group_sources(csc, by_degree.order, contribution_index, ranges)
@@ -204,8 +205,8 @@ def _group_rows(
     return _Rows(
         order,
         contribution_index,
-        by_degree.num_isolated,
-        by_degree.num_dangling,
+        by_degree.counts.isolated,
+        by_degree.counts.dangling,
         csc.offsets,
         ranges,
         lists,
@@ -241,7 +242,7 @@ class _Bins:
 def _divide_into_bins(rows: _Rows, num_slots: int, value_bytes: int) -> _Bins:
     """Divide rows into bins, given the values in shared memory for these."""
     units, vector = rows.units, VECTOR_BYTES // value_bytes
-    xp, num_units = device.array_module(rows.order), units.unit_offsets.size - 1
+    xp, num_units = device.array_module(rows.order), units.num_units
     costs, num_cold = xp.empty(num_units, xp.int64), xp.zeros(1, xp.int64)
     device.launch(
         "pagerank_blocks_layout", "measure_costs", size=num_units * WARP, num_units=num_units,
@@ -255,6 +256,7 @@ def _divide_into_bins(rows: _Rows, num_slots: int, value_bytes: int) -> _Bins:
     tiles = Tiles(rows.ranges, num_ranges)
     arguments = {"num_tiles": tiles.terms.size, **rows.ranges.arguments, **rows.arguments}
     bin_units, counts, segment_offsets = divide_units(costs, bin_capacity, vector, arguments)
+    del costs
     tile_starts, segments = _place_segments(counts, bin_units.size - 1, vector)
     segments["segment_offsets"] = segment_offsets
     return _Bins(tiles, bins_per_block, bin_capacity, bin_units, tile_starts, segments)
@@ -266,7 +268,7 @@ def _place_entries(rows: _Rows, bins: _Bins, weights: Array, value_type: type) -
         device.array_module(weights), np.dtype(value_type).itemsize, weights.size > 0,
     )  # fmt: skip
     tile_starts, num_bins = bins.tile_starts, bins.bin_units.size - 1
-    num_entries = int(rows.units.unit_offsets[-1]) * GROUP
+    num_entries = int(rows.units.arguments["unit_offsets"][-1]) * GROUP
     tile_arguments = bins.tiles.arguments(tile_starts[:-1], value_bytes, xp)
     num_sources = int(tile_arguments["source_starts"][-1])
     num_in_tail = int(tile_starts[-1] - tile_starts[-2])

@@ -135,12 +135,12 @@ def arrange(
         Whether to group narrow rows by neighborhood, if they have most arcs.
     """
     rows = order_rows(csc, out_weights)
-    if grouped and 2 * rows.num_narrow_arcs >= csc.neighbors.size:
+    if grouped and 2 * rows.counts.narrow_arcs >= csc.neighbors.size:
         rows = _group_neighborhoods(rows, csc)
-    units = measure_units(rows, csc)
+    sizes = measure_unit_sizes(rows, csc)
     index, vertex_index, num_cached = _index_contributions(rows.order, out_degrees, csc, value_type)
     return build_layout(
-        csc, weights, out_weights, value_type, rows, units, index, vertex_index, rows.order.size,
+        csc, weights, out_weights, value_type, rows, sizes, index, vertex_index, rows.order.size,
         num_cached=num_cached,
     )  # fmt: skip
 
@@ -165,34 +165,34 @@ class RowOrder:
     read_counts: Callable[[], list[int]]
 
     @property
-    def num_wide(self) -> int:
-        """Number of rows longer than `NARROW_LENGTH`."""
-        return self.read_counts()[0]
+    def counts(self) -> RowCounts:
+        """The counts of rows."""
+        return RowCounts(*self.read_counts())
 
-    @property
-    def num_long(self) -> int:
-        """Number of rows longer than `PAGERANK_CHUNK`."""
-        return self.read_counts()[1]
 
-    @property
-    def num_whole(self) -> list[int]:
-        """Number of rows longer than each of `WHOLE_ROW_LENGTHS`."""
-        return self.read_counts()[2:5]
+class RowCounts(NamedTuple):
+    """Counts in the order of `classify_rows`.
 
-    @property
-    def num_narrow_arcs(self) -> int:
-        """Number of arcs of rows that are not wide."""
-        return self.read_counts()[5]
+    Attributes
+    ----------
+    wide, long : int
+        Rows longer than `NARROW_LENGTH`, and than `PAGERANK_CHUNK`.
+    longer_than_first, longer_than_second, longer_than_third : int
+        Rows longer than each of `WHOLE_ROW_LENGTHS`.
+    narrow_arcs : int
+        Arcs of rows that are not wide.
+    isolated, dangling : int
+        Rows without any edge, and without out-edges.
+    """
 
-    @property
-    def num_isolated(self) -> int:
-        """Number of rows without any edge."""
-        return self.read_counts()[6]
-
-    @property
-    def num_dangling(self) -> int:
-        """Number of rows without out-edges."""
-        return self.read_counts()[7]
+    wide: int
+    long: int
+    longer_than_first: int
+    longer_than_second: int
+    longer_than_third: int
+    narrow_arcs: int
+    isolated: int
+    dangling: int
 
 
 def order_rows(csc: Adjacency, out_weights: Array) -> RowOrder:
@@ -202,7 +202,7 @@ def order_rows(csc: Adjacency, out_weights: Array) -> RowOrder:
     """
     xp, num_rows = device.array_module(out_weights), out_weights.size
     arrays = device.allocate(
-        xp, zeroed=("counts",), counts=(8, np.int64), keys=(num_rows, np.int64)
+        xp, zeroed=("counts",), counts=(len(RowCounts._fields), np.int64), keys=(num_rows, np.int64)
     )
     first_length, second_length, third_length = WHOLE_ROW_LENGTHS
     device.launch(
@@ -249,7 +249,7 @@ def _sort_classes(keys: Array) -> Array:
     return sort_by_bits(keys, 0, 8, with_positions=True)[1].view(np.int32)
 
 
-class Units(NamedTuple):
+class UnitSizes(NamedTuple):
     """The units of work of an iteration, as in `PageRankLayout`.
 
     Attributes
@@ -270,14 +270,15 @@ class Units(NamedTuple):
     read_totals: Callable[[], list[int]]
 
 
-def measure_units(rows: RowOrder, csc: Adjacency) -> Units:
+def measure_unit_sizes(rows: RowOrder, csc: Adjacency) -> UnitSizes:
     """Divide the rows of a graph or of one partition into units of work."""
     num_rows, xp = rows.order.size, device.array_module(csc.neighbors)
-    choices, is_gpu = rows.num_whole, xp is not np
+    counts, is_gpu = rows.counts, xp is not np
+    choices = counts.longer_than_first, counts.longer_than_second, counts.longer_than_third
     num_whole_rows = choices[-1]  # on a CPU, as many rows as possible are in slices
     if is_gpu:
         num_whole_rows = next((n for n in choices if n <= MAX_WHOLE_ROWS), num_whole_rows)
-    num_long_rows = min(rows.num_long, num_whole_rows) if is_gpu else 0
+    num_long_rows = min(counts.long, num_whole_rows) if is_gpu else 0
     num_units = num_whole_rows + -(-(num_rows - num_whole_rows) // WARP)
     arrays = device.allocate(
         xp, zeroed=("totals",), totals=(3, np.int64), sizes=(num_units, np.int64),
@@ -290,7 +291,7 @@ def measure_units(rows: RowOrder, csc: Adjacency) -> Units:
     )  # fmt: skip
     read_totals = device.start_reading(arrays["totals"])
     offsets = offsets_from_sizes(arrays["sizes"])
-    return Units(num_long_rows, num_whole_rows, arrays["chunks"], offsets, read_totals)
+    return UnitSizes(num_long_rows, num_whole_rows, arrays["chunks"], offsets, read_totals)
 
 
 def build_layout(
@@ -299,7 +300,7 @@ def build_layout(
     out_weights: Array,
     value_type: type,
     rows: RowOrder,
-    units: Units,
+    sizes: UnitSizes,
     contribution_index: Array,
     vertex_index: Array,
     num_contributions: int,
@@ -313,7 +314,7 @@ def build_layout(
     csc, weights, out_weights, value_type
         As for `arrange`, of the rows.
     rows : RowOrder
-    units : Units
+    sizes : UnitSizes
     contribution_index, num_cached
         As in `PageRankLayout`.
     vertex_index : int32, shape (vertices,)
@@ -322,7 +323,7 @@ def build_layout(
         Number of contributions; padding refers to the position behind them.
     """
     order, num_rows, xp = rows.order, rows.order.size, device.array_module(csc.neighbors)
-    num_long_rows, num_whole_rows, chunks, offsets, read_totals = units
+    num_long_rows, num_whole_rows, chunks, offsets, read_totals = sizes
     num_narrow_slices, num_entries, num_chunks = read_totals()
     row_offsets, slice_offsets = offsets[: num_whole_rows + 1], offsets[num_whole_rows:]
     chunk_offsets = chunk_rows = device.no_values(xp.int32, xp)
@@ -344,9 +345,9 @@ def build_layout(
         slice_offsets=slice_offsets, new_neighbors=neighbors, new_weights=new_weights,
     )  # fmt: skip
     return PageRankLayout(
-        order, contribution_index, num_contributions, num_cached, rows.num_isolated,
-        rows.num_dangling, num_long_rows, num_whole_rows, num_narrow_slices, num_chunks, chunk_rows,
-        chunk_offsets, row_offsets, slice_offsets, neighbors,
+        order, contribution_index, num_contributions, num_cached, rows.counts.isolated,
+        rows.counts.dangling, num_long_rows, num_whole_rows, num_narrow_slices, num_chunks,
+        chunk_rows, chunk_offsets, row_offsets, slice_offsets, neighbors,
         new_weights if weighted else device.no_values(bool, xp),
         invert_weights(out_weights, order, value_type),
     )  # fmt: skip
@@ -371,7 +372,8 @@ def _group_neighborhoods(rows: RowOrder, csc: Adjacency) -> RowOrder:
     """
     order, num_vertices = rows.order, rows.order.size
     xp, degrees = device.array_module(order), device.array_module(order).diff(csc.offsets)
-    start, stop = -(-rows.num_wide // WARP) * WARP, num_vertices - rows.num_isolated
+    start = -(-rows.counts.wide // WARP) * WARP
+    stop = num_vertices - rows.counts.isolated
     narrow = order[start : max(start, stop)]
     labels, new_labels = xp.arange(num_vertices, dtype=xp.int32), xp.empty(num_vertices, xp.int32)
     for _ in range(LABEL_ROUNDS):
@@ -383,8 +385,7 @@ def _group_neighborhoods(rows: RowOrder, csc: Adjacency) -> RowOrder:
         labels, new_labels = new_labels, labels
     narrow = narrow[xp.argsort(labels[narrow], kind="stable")]
     window = xp.arange(narrow.size) // WINDOW_ROWS * (NARROW_LENGTH + 1)
-    by_degree = xp.argsort(window + NARROW_LENGTH - degrees[narrow], kind="stable")
-    narrow = narrow[by_degree]
+    narrow = narrow[xp.argsort(window + NARROW_LENGTH - degrees[narrow], kind="stable")]
     order = xp.concatenate([order[:start], narrow, order[start + narrow.size :]])
     return replace(rows, order=order)
 

@@ -60,10 +60,10 @@ class Ranges:
 def divide_contributions(
     out_degrees: Array, by_gathers: Array, num_cached: int, width: int, max_summed: int
 ) -> Ranges:
-    """Return the ranges of contributions, which are gathered `out_degrees` times.
+    """Divide the contributions, in the order `by_gathers`, into ranges of `width`.
 
-    `by_gathers` has the vertices by descending number of gathers. At most `max_summed` ranges have
-    sums.
+    `by_gathers` has the vertices by descending number of gathers, their out-degrees. At most
+    `max_summed` ranges have sums.
     """
     num_ranges = -(-(by_gathers.size - num_cached) // width)
     sums = device.array_module(out_degrees).empty(num_ranges)

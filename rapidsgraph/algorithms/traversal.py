@@ -79,7 +79,8 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     """Search a graph or frame breadth-first; see `rapidsgraph.bfs`."""
     is_graph = isinstance(graph, LocalGraph)
     graph = as_local_graph(graph, compile_ahead=lambda _: compile_search(None))
-    # The host has to wait for the masks of a cuDF frame anyway, so it does not for the source.
+    # The host waits for the null counts of a cuDF frame, after the search; it need not wait for the
+    # source as well. An absent one reaches no vertex.
     with_masks = graph.xp is not np and graph.labeling.library == "cudf"
     ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS", wait=not with_masks)
     bottom_up = is_graph or not graph.directed
@@ -91,7 +92,8 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     distances = frames.NullableIntegers(result.distances, null=-1, mask=mask)
     frame = traversal_frame(graph.labeling, result, distances, parameters.predecessors)
     if mask is not None and not mask.count_valid():
-        resolve_vertices(graph.labeling, parameters.source)  # raises: the source is absent
+        resolve_vertices(graph.labeling, parameters.source)  # raises the error
+        raise AssertionError("a search from a vertex of the graph reached none")
     return frame
 
 
@@ -139,9 +141,13 @@ def compile_search(weight_type: Any) -> None:
 
 
 def _check_and_resolve(
-    graph: LocalGraph, source: Vertices | None, algorithm: Algorithm, title: str,
+    graph: LocalGraph,
+    source: Vertices | None,
+    algorithm: Algorithm,
+    title: str,
+    *,
     wait: bool = True,
-) -> Array:  # fmt: skip
+) -> Array:
     """Check result columns and free memory; return the ids of the sources."""
     check_result_columns(graph.labeling)
     ids = resolve_vertices(graph.labeling, source, wait=wait)
@@ -192,17 +198,17 @@ def run_bfs(
 ) -> TraversalResult:
     """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing.
 
-    With int32 `targets`, the search ends with the level of the farthest one. An id of -1 is left
-    out.
+    With int32 `targets`, the search ends with the level of the farthest one. Ids of -1 are ignored.
     """
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
     targets = ids[:0] if targets is None else targets
     in_adjacency = graph.csc if bottom_up else adjacency
     mask_size = frames.mask_size(num_vertices) if with_masks else 0
     results = device.allocate(
-        xp, zeroed=("state",), state=(2, np.int64), distances=(num_vertices, np.int32),
-        reached_mask=(mask_size, np.uint32), predecessor_mask=(mask_size, np.uint32),
+        xp, zeroed=("state",), state=(2, np.int64), reached_mask=(mask_size, np.uint32),
+        predecessor_mask=(mask_size if predecessors else 0, np.uint32),
     )  # fmt: skip
+    distances = xp.empty(num_vertices, xp.int32)
     predecessor_ids = xp.empty(num_vertices if predecessors else 0, xp.int32)
     num_words = (num_vertices + 31) // 32
     num_queues = 2 if xp is not np else 3  # two queues, or 64-bit keys and a queue
@@ -217,18 +223,18 @@ def run_bfs(
         bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
         num_targets=targets.size, targets=targets,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors,
+        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors, distances=distances,
         predecessors=predecessor_ids, with_masks=with_masks, **results, **work_space,
     )  # fmt: skip
     num_rounds = results["state"][0]
     if logger.isEnabledFor(logging.DEBUG):  # on a GPU, reading the number waits for the search
         logger.debug("bfs: %d levels from %d sources", int(num_rounds), ids.size)
-    result = TraversalResult(results["distances"], predecessor_ids, num_rounds)
+    result = TraversalResult(distances, predecessor_ids, num_rounds)
     if with_masks:
-        read_state = device.start_reading(results["state"])
+        read_state, num_sources = device.start_reading(results["state"]), ids.size
         result.distance_mask = frames.NullMask(results["reached_mask"], lambda: read_state()[1])
         result.predecessor_mask = frames.NullMask(
-            results["predecessor_mask"], lambda: max(read_state()[1] - ids.size, 0)
+            results["predecessor_mask"], lambda: max(read_state()[1] - num_sources, 0)
         )
     return result
 

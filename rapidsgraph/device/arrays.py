@@ -28,8 +28,8 @@ ArrayModule: TypeAlias = Any  # the module numpy or cupy, by convention called x
 Device = Literal["auto", "cpu", "gpu"]
 
 logger = logging.getLogger(__name__)
-# Page-locked memory and events by number of the GPU, which no `start_reading` uses.
-_unused_reads: dict[int, list[tuple[Any, Any]]] = {}
+# Pairs of page-locked memory and an event by device id, which no copy uses.
+_idle_buffers: dict[int, list[tuple[Any, Any]]] = {}
 
 CGROUP_MOUNT, CGROUP_MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
 # Of each version of control groups: the files of the limit and the usage of memory, and the field
@@ -88,6 +88,7 @@ def allocate(
     **sizes : (int, dtype)
         Number and type of the values of each array.
     """
+    assert set(zeroed) <= sizes.keys()
     if xp is np:
         return {
             name: np.zeros(size, dtype) if name in zeroed else np.empty(size, dtype)
@@ -116,15 +117,18 @@ def start_reading(values: Array) -> Callable[[], list[Any]]:
 
     Parameters
     ----------
-    values : array, of at most `MAX_READ_BYTES`
+    values : array, C-contiguous, of at most `MAX_READ_BYTES`
     """
+    assert values.nbytes <= MAX_READ_BYTES
+    assert values.flags.c_contiguous
     if not is_on_gpu(values):
-        return values.tolist
+        numbers: list[Any] = values.tolist()
+        return lambda: numbers
     cuda = import_cupy().cuda
     # Page-locked memory and an event take longer to make than to use.
-    unused = _unused_reads.setdefault(cuda.runtime.getDevice(), [])
+    idle = _idle_buffers.setdefault(cuda.runtime.getDevice(), [])
     try:
-        memory, has_arrived = unused.pop()
+        memory, has_arrived = idle.pop()
     except IndexError:
         memory = cuda.alloc_pinned_memory(MAX_READ_BYTES)
         has_arrived = cuda.Event(disable_timing=True)
@@ -134,7 +138,9 @@ def start_reading(values: Array) -> Callable[[], list[Any]]:
     )
     has_arrived.record(stream)
     copy = np.frombuffer(memory, values.dtype, values.size)
-    del values  # shares its memory with larger arrays
+    # The array may share a large allocation. Pools reuse memory in the order of the stream, so it
+    # may be freed before the copy has run.
+    del values
 
     @functools.cache
     def wait() -> list[Any]:
@@ -144,7 +150,7 @@ def start_reading(values: Array) -> Callable[[], list[Any]]:
 
     def release() -> None:
         has_arrived.synchronize()  # an error may have prevented a call of `wait`
-        unused.append((memory, has_arrived))
+        idle.append((memory, has_arrived))
 
     weakref.finalize(wait, release).atexit = False
     return wait

@@ -109,6 +109,8 @@ STAGES = {
     """,
     "bfs": """
         bfs.search cooperative
+        build.find_name name_t=int64
+        build.find_name name_t=int32
         arrays.fill_nulls value_t=int32 new_t=int64
         arrays.fill_nulls value_t=int32 new_t=int32
         arrays.fill value_t=int32

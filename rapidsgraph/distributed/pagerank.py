@@ -235,7 +235,7 @@ def _build_layout(
     read_column[cached] = xp.arange(cached.size, dtype=xp.int32)
     rows = pagerank_layout.build_layout(
         csc, weights, local_out_weights, value_type, local_rows,
-        pagerank_layout.measure_units(local_rows, csc), column[partition.start + order],
+        pagerank_layout.measure_unit_sizes(local_rows, csc), column[partition.start + order],
         read_column, cached.size + bounds[-1], num_cached=cached.size,
     )  # fmt: skip
     return RankLayout(rows, column[cached].astype(xp.int64))

@@ -129,7 +129,7 @@ class NullableIntegers:
 def mask_columns(columns: Sequence[Any]) -> list[Any]:
     """Return nullable columns as columns of pylibcudf, with a mask only if a column has nulls.
 
-    This waits for the GPU once; `bools_to_mask` of pylibcudf does for each column.
+    This waits for the GPU twice at most; `bools_to_mask` of pylibcudf does for each column.
 
     Parameters
     ----------
@@ -137,23 +137,25 @@ def mask_columns(columns: Sequence[Any]) -> list[Any]:
     """
     plc = importlib.import_module("pylibcudf")
     sizes = [len(column[0]) if isinstance(column, tuple) else len(column) for column in columns]
-    unmasked = [
+    without_mask = [
         number
         for number, column in enumerate(columns)
         if isinstance(column, tuple) or column.mask is None
     ]
-    counts, new_masks = _allocate_masks({number: sizes[number] for number in unmasked})
-    filled = []
+    counts, new_masks = _allocate_masks({number: sizes[number] for number in without_mask})
+    values_and_words = []
     for number, column in enumerate(columns):
         if number in new_masks:
             words = new_masks[number]
-            values = _write_mask(column, words, counts[unmasked.index(number) :])
+            values = _write_mask(column, words, counts[without_mask.index(number) :])
         else:
             values, words = column.values(), column.mask.words
-        filled.append((plc.Column.from_cuda_array_interface(values), plc.gpumemoryview(words)))
-    num_valid = dict(zip(unmasked, counts.tolist(), strict=True)) if unmasked else {}
+        values_and_words.append(
+            (plc.Column.from_cuda_array_interface(values), plc.gpumemoryview(words))
+        )
+    num_valid = dict(zip(without_mask, counts.tolist(), strict=True)) if without_mask else {}
     result = []
-    for number, (column, words) in enumerate(filled):
+    for number, (column, words) in enumerate(values_and_words):
         if number not in num_valid:
             num_valid[number] = columns[number].mask.count_valid()
         num_nulls = sizes[number] - num_valid[number]

@@ -135,6 +135,7 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
     """Return a cuDF frame that shares memory with the arrays.
 
     This goes through pylibcudf, because the constructors of cuDF take longer than a small BFS.
+    Kernels on the current stream of CuPy may still write the columns.
     """
     cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
     plc_columns: dict[str, Any] = {}

@@ -15,9 +15,13 @@ from .vertex_names import Labeling
 
 
 def resolve_vertices(
-    labeling: Labeling, vertices: Any, parameter: str = "source", *, may_be_empty: bool = False,
+    labeling: Labeling,
+    vertices: Any,
+    parameter: str = "source",
+    *,
+    may_be_empty: bool = False,
     wait: bool = True,
-) -> Array:  # fmt: skip
+) -> Array:
     """Return the ids of the vertices that a caller names: int32, ascending, each once.
 
     The parameters and errors are those of `find_vertices`.
@@ -27,9 +31,13 @@ def resolve_vertices(
 
 
 def find_vertices(
-    labeling: Labeling, vertices: Any, parameter: str, *, may_be_empty: bool = False,
+    labeling: Labeling,
+    vertices: Any,
+    parameter: str,
+    *,
+    may_be_empty: bool = False,
     wait: bool = True,
-) -> Array:  # fmt: skip
+) -> Array:
     """Return the ids of the vertices that a caller names: int32, in the order of the argument.
 
     Parameters

@@ -7,7 +7,7 @@
 // Adjacency lists are by source (offsets, neighbors) and, for the bottom-up direction, by
 // destination (in_*); both are ascending. The caller sets counters and arrived_blocks to 0; an
 // unreached vertex has the distance -1 and the predecessor NO_VERTEX. If there are targets, the
-// search ends with the level in which the last of them is reached. A source of -1 is left out.
+// search ends with the level in which the last of them is reached. Sources of -1 are ignored.
 //
 // Entries: search, expand_bottom_up. Frontiers in the shared memory of a few blocks are not from
 // the papers below.

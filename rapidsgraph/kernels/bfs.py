@@ -177,7 +177,7 @@ def _unpack(keys, with_predecessors, distances, predecessors):
 
 @serial
 def _pack_mask(distances, least, mask):
-    """Set the bits of distances that are not less; return their number."""
+    """Set the bits of distances of at least `least`; return how many there are."""
     mask[:] = 0
     count = 0
     for vertex in range(distances.size):

@@ -297,8 +297,8 @@ extern "C" __global__ void measure_lists(long long num_rows, const long long *of
   }
 }
 
-// counts = rows longer than huge_length, and than PAGERANK_BLOCK_CHUNK over each power of two from
-// 1 on, num_classes in number; lengths are descending.
+// counts[0] = rows longer than huge_length; counts[1 + k] = rows longer than PAGERANK_BLOCK_CHUNK /
+// 2^k, for num_classes of k. Lengths are descending.
 extern "C" __global__ void find_classes(long long num_rows, long long huge_length,
                                         long long num_classes, const long long *lengths,
                                         long long *counts) {
@@ -378,7 +378,7 @@ extern "C" __global__ void measure_costs(
   add_of_block(all_cold, num_cold);
 }
 
-// bin_units[b] = the first unit whose cost starts at b * max_cost or behind it.
+// bin_units[b] = the first unit whose cost starts at or after b * max_cost.
 extern "C" __global__ void find_bins(long long num_bins, long long num_units, long long max_cost,
                                      const long long *starts, int *bin_units) {
   STRIDE(bin, num_bins + 1) bin_units[bin] = position(starts, 0, num_units, bin * max_cost);
@@ -424,10 +424,10 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS)
 }
 
 // segment_offsets[b] = the first vector of each segment in bin b, and the end of the last;
-// most_vectors[0] = the most of a bin, if it is not more already.
+// max_vectors[0] = the maximum of itself and the vectors of each bin.
 extern "C" __global__ void measure_bins(long long num_bins, long long num_segments,
                                         long long vector, const int *counts,
-                                        unsigned short *segment_offsets, long long *most_vectors) {
+                                        unsigned short *segment_offsets, long long *max_vectors) {
   for (long long bin = blockIdx.x; bin < num_bins; bin += gridDim.x) {
     long long before = 0;
     for (long long first = 0; first < num_segments; first += blockDim.x) {
@@ -440,13 +440,13 @@ extern "C" __global__ void measure_bins(long long num_bins, long long num_segmen
     }
     if (threadIdx.x == 0) {
       segment_offsets[bin * (num_segments + 1) + num_segments] = before;
-      atomicMax(most_vectors, before);
+      atomicMax(max_vectors, before);
     }
   }
 }
 
 // segment_starts = the vectors of lower bins in the same tile, and sizes[t] = the vectors of tile
-// t. A block has as many tiles as lanes; each warp has a part of the bins.
+// t. A block handles WARP tiles, one per lane; its warps divide the bins.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS)
     place_in_tiles(long long num_bins, long long num_segments, long long vector, const int *counts,
                    int *segment_starts, long long *sizes) {

@@ -276,11 +276,11 @@ def count_segments(
                         counts[first + tile] += 1
 
 
-def measure_bins(num_bins, num_segments, vector, counts, segment_offsets, most_vectors):
+def measure_bins(num_bins, num_segments, vector, counts, segment_offsets, max_vectors):
     ends = np.cumsum(-(-counts.reshape(num_bins, num_segments) // vector), axis=1)
     offsets = segment_offsets.reshape(num_bins, num_segments + 1)
     offsets[:, 0], offsets[:, 1:] = 0, ends
-    most_vectors[0] = max(most_vectors[0], ends[:, -1].max())
+    max_vectors[0] = max(max_vectors[0], ends[:, -1].max())
 
 
 def place_in_tiles(num_bins, num_segments, vector, counts, segment_starts, sizes):

@@ -348,12 +348,16 @@ def test_nulls_of_cudf(names):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("absent", [4, -1, 10**6, 2**40])
-def test_a_vertex_that_is_not_in_a_cudf_frame(absent):
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint64"])
+@pytest.mark.parametrize("absent", [4, -1, 10**6, 2**40, np.int64(4), [0, 4]])
+def test_a_vertex_that_is_not_in_a_cudf_frame(absent, dtype):
     cudf = pytest.importorskip("cudf")
-    graph = rg.Graph(cudf.DataFrame({"source": [0, 3, 9], "destination": [3, 9, 5]}))
-    with pytest.raises(rg.VertexNotFoundError, match=f"^source: vertex {absent} is not in the"):
+    edges = {"source": [0, 3, 9], "destination": [3, 9, 5]}
+    graph = rg.Graph(cudf.DataFrame(edges).astype(dtype))
+    with pytest.raises(rg.VertexNotFoundError, match=r"^source: .*not in the graph"):
         rg.bfs(graph, absent)
+    for present in (9, np.int64(9), [9]):
+        assert listed(rg.bfs(graph, present))["distance"] == [None, None, 1, 0]
 
 
 # Against slow loops and NetworkX

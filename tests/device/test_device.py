@@ -278,7 +278,11 @@ def test_a_few_values_are_read_later(module):
     values = [xp.arange(start, start + 3, dtype=xp.int64) for start in (5, 7)]
     reads = [device.start_reading(value) for value in values]
     for value in values:
-        value.fill(0) if xp is not np else None  # after the copy has begun
+        value.fill(0)  # after the copy has begun
     for _ in range(2):
         assert [read() for read in reads] == [[5, 6, 7], [7, 8, 9]]
     assert device.start_reading(xp.full(1, 0.5))() == [0.5]
+    device.start_reading(xp.full(1, 1.5))  # nobody waits for this one
+    assert [device.start_reading(xp.full(1, value))() for value in (2.5, 3.5)] == [[2.5], [3.5]]
+    with pytest.raises(AssertionError):
+        device.start_reading(xp.zeros(9))

@@ -11,6 +11,7 @@ import pytest
 import rapidsgraph as rg
 from pipelines.benchmarks import startup
 from rapidsgraph import device
+from rapidsgraph.algorithms import pagerank_blocks
 from rapidsgraph.device import launcher, stages
 
 PROGRAMS = [
@@ -86,7 +87,12 @@ def test_first_calls_launch_kernels_of_their_stages(name, monkeypatch):
     monkeypatch.setattr(stages, "_begun", set())
     monkeypatch.setattr(stages, "compile_in_thread", lambda *key: record(begun, begin, *key))
     monkeypatch.setattr(launcher, "_cuda_function", lambda *key: record(used, find, *key))
+    if name == startup.LARGE:  # of a small graph
+        monkeypatch.setattr(pagerank_blocks, "MIN_ARCS", 0)
+        monkeypatch.setattr(pagerank_blocks, "MIN_VERTICES", 0)
     ends = np.random.default_rng(1).integers(0, startup.VERTICES, (2, startup.EDGES))
     edges = pandas.DataFrame({"source": ends[0], "destination": ends[1]})
     startup.RUNS[name](rg, cudf.from_pandas(edges))
     assert used and used <= begun
+    has_blocks = any(group == ("iterate_blocks",) for _, group, *_ in used)
+    assert has_blocks == (name == startup.LARGE)

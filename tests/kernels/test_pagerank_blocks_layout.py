@@ -124,7 +124,7 @@ def test_segments_of_bins_and_tiles(xp, num_bins, num_segments, vector):
     device.launch(
         "pagerank_blocks_layout", "measure_bins", size=counts.size, geometry=(num_bins, 256),
         num_bins=num_bins, num_segments=num_segments, vector=vector,
-        counts=xp.asarray(counts.reshape(-1)), segment_offsets=offsets, most_vectors=most,
+        counts=xp.asarray(counts.reshape(-1)), segment_offsets=offsets, max_vectors=most,
     )  # fmt: skip
     found = device.to_host(offsets).reshape(num_bins, -1)
     assert not found[:, 0].any()
