@@ -63,7 +63,7 @@ def divide_rows(lengths: Array) -> Units:
     xp, num_rows = device.array_module(lengths), lengths.size
     counts = xp.empty(len(CLASS_LANES) + 1, xp.int64)
     device.launch(
-        "pagerank_blocks_layout", "find_classes", size=counts.size, num_rows=num_rows,
+        "pagerank_blocks_rows", "find_classes", size=counts.size, num_rows=num_rows,
         huge_length=HUGE_CHUNKS * PAGERANK_BLOCK_CHUNK, num_classes=len(CLASS_LANES),
         lengths=lengths, counts=counts,
     )  # fmt: skip
@@ -71,7 +71,7 @@ def divide_rows(lengths: Array) -> Units:
     num_long_rows = class_rows[0]
     chunks = xp.empty(num_long_rows, xp.int64)
     device.launch(
-        "pagerank_blocks_layout", "measure_chunks", size=num_long_rows,
+        "pagerank_blocks_rows", "measure_chunks", size=num_long_rows,
         num_long_rows=num_long_rows, lengths=lengths, chunks=chunks,
     )  # fmt: skip
     chunk_offsets = device.accumulate(chunks, xp.int32)
@@ -94,7 +94,7 @@ def divide_rows(lengths: Array) -> Units:
     }  # fmt: skip
     sizes = xp.empty(class_units[-1], xp.int64)
     device.launch(
-        "pagerank_blocks_layout", "measure_units", size=sizes.size,
+        "pagerank_blocks_rows", "measure_units", size=sizes.size,
         num_units=sizes.size, **arguments, lengths=lengths, sizes=sizes,
     )  # fmt: skip
     arguments["unit_offsets"] = device.accumulate(sizes, xp.int32)
@@ -179,19 +179,19 @@ def divide_units(
         num_bins = last_start // max_cost + 1
         bin_units = xp.empty(num_bins + 1, xp.int32)
         device.launch(
-            "pagerank_blocks_layout", "find_bins", size=num_bins + 1, num_bins=num_bins,
+            "pagerank_blocks_bins", "find_bins", size=num_bins + 1, num_bins=num_bins,
             num_units=costs.size, max_cost=max_cost, starts=starts, bin_units=bin_units,
         )  # fmt: skip
         counts = xp.empty(num_bins * num_segments, xp.int32)
         device.launch(
-            "pagerank_blocks_layout", "count_segments", size=total, num_bins=num_bins,
+            "pagerank_blocks_bins", "count_segments", size=total, num_bins=num_bins,
             geometry=(num_bins, COOPERATIVE_THREADS), bin_units=bin_units, **segments,
             counts=counts,
         )  # fmt: skip
         segment_offsets = xp.empty(num_bins * (num_segments + 1), xp.uint16)
         max_vectors = xp.zeros(1, xp.int64)
         device.launch(
-            "pagerank_blocks_layout", "measure_bins", size=counts.size,
+            "pagerank_blocks_bins", "measure_bins", size=counts.size,
             geometry=(num_bins, BLOCK_THREADS), num_bins=num_bins, num_segments=num_segments,
             vector=vector, counts=counts, segment_offsets=segment_offsets,
             max_vectors=max_vectors,

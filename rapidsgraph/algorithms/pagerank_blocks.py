@@ -245,7 +245,7 @@ def _divide_into_bins(rows: _Rows, num_slots: int, value_bytes: int) -> _Bins:
     xp, num_units = device.array_module(rows.order), units.num_units
     costs, num_cold = xp.empty(num_units, xp.int64), xp.zeros(1, xp.int64)
     device.launch(
-        "pagerank_blocks_layout", "measure_costs", size=num_units * WARP, num_units=num_units,
+        "pagerank_blocks_bins", "measure_costs", size=num_units * WARP, num_units=num_units,
         unit_cost=UNIT_COST, group_cost=GROUP // ENTRIES_PER_VALUE,
         num_cached=rows.ranges.num_cached, **rows.arguments, cold_counts=rows.lists.cold_counts,
         costs=costs, num_cold=num_cold,
@@ -280,7 +280,7 @@ def _place_entries(rows: _Rows, bins: _Bins, weights: Array, value_type: type) -
     }  # fmt: skip
     new_weights = xp.empty(num_entries if weighted else 0, value_type)
     device.launch(
-        "pagerank_blocks_layout", "place_entries", size=num_entries, num_bins=num_bins,
+        "pagerank_blocks_bins", "place_entries", size=num_entries, num_bins=num_bins,
         geometry=(num_bins, COOPERATIVE_THREADS), num_tiles=bins.tiles.terms.size,
         **rows.ranges.arguments, **rows.arguments, **arguments, vector=VECTOR_BYTES // value_bytes,
         weights=weights, source_starts=tile_arguments["source_starts"], new_weights=new_weights,
@@ -306,7 +306,7 @@ def _place_segments(
     xp, num_segments = device.array_module(counts), counts.size // num_bins
     sizes, segment_starts = xp.empty(num_segments, xp.int64), xp.empty(counts.size, xp.int32)
     device.launch(
-        "pagerank_blocks_layout", "place_in_tiles", size=counts.size,
+        "pagerank_blocks_bins", "place_in_tiles", size=counts.size,
         geometry=(-(-num_segments // WARP), COOPERATIVE_THREADS), num_bins=num_bins,
         num_segments=num_segments, vector=vector, counts=counts, segment_starts=segment_starts,
         sizes=sizes,
@@ -315,7 +315,7 @@ def _place_segments(
     padded = -(-device.to_host(sizes) // alignment) * alignment
     tile_offsets = np.append(0, np.cumsum(padded))
     device.launch(
-        "pagerank_blocks_layout", "add_tile_offsets", size=counts.size, num_bins=num_bins,
+        "pagerank_blocks_bins", "add_tile_offsets", size=counts.size, num_bins=num_bins,
         num_segments=num_segments, tile_offsets=xp.asarray(tile_offsets),
         segment_starts=segment_starts,
     )  # fmt: skip

@@ -68,7 +68,7 @@ def divide_contributions(
     num_ranges = -(-(by_gathers.size - num_cached) // width)
     sums = device.array_module(out_degrees).empty(num_ranges)
     device.launch(
-        "pagerank_blocks_layout", "sum_gathers", size=num_ranges * BLOCK_THREADS,
+        "pagerank_blocks_rows", "sum_gathers", size=num_ranges * BLOCK_THREADS,
         num_vertices=by_gathers.size, num_cached=num_cached, tile_width=width, order=by_gathers,
         out_degrees=out_degrees, sums=sums,
     )  # fmt: skip
@@ -111,7 +111,7 @@ class GroupedLists:
         xp, num_rows = device.array_module(offsets), offsets.size - 1
         lengths, ranks = xp.empty(num_rows, xp.int64), xp.empty(num_rows)
         device.launch(
-            "pagerank_blocks_layout", "measure_lists", size=num_rows, num_rows=num_rows,
+            "pagerank_blocks_rows", "measure_lists", size=num_rows, num_rows=num_rows,
             offsets=offsets, long_sums=self.long_sums, short_sums=self.short_sums,
             out_weights=out_weights, lengths=lengths, ranks=ranks,
         )  # fmt: skip
@@ -142,12 +142,12 @@ def group_sources(
     )
     range_of_vertex = xp.empty(num_rows, xp.uint8)
     device.launch(
-        "pagerank_blocks_layout", "find_ranges", size=num_rows, num_vertices=num_rows,
+        "pagerank_blocks_rows", "find_ranges", size=num_rows, num_vertices=num_rows,
         **ranges.arguments, contribution_index=vertex_index, ranges=range_of_vertex,
     )  # fmt: skip
     num_long = xp.zeros(1, xp.int64)
     device.launch(
-        "pagerank_blocks_layout", "count_longer", size=num_rows,
+        "pagerank_blocks_rows", "count_longer", size=num_rows,
         num_rows=num_rows, length=SHARED_ROW, offsets=csc.offsets, count=num_long,
     )  # fmt: skip
     num_shared = int(num_long[0])
@@ -158,7 +158,7 @@ def group_sources(
     ):
         if count:
             device.launch(
-                "pagerank_blocks_layout", "group_sources", size=count * warps * WARP,
+                "pagerank_blocks_rows", "group_sources", size=count * warps * WARP,
                 first_row=first, num_rows=count, warps_per_row=warps,
                 num_cached=ranges.num_cached, num_summed=ranges.num_summed, order=order,
                 contribution_index=vertex_index, ranges=range_of_vertex, offsets=csc.offsets,

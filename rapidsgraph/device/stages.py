@@ -74,20 +74,20 @@ STAGES = {
     """,
     "pagerank blocks": """
         pagerank_blocks.iterate_blocks value_t={values} cooperative
-        pagerank_blocks_layout.group_sources
-        pagerank_blocks_layout.place_entries value_t={values}
-        pagerank_blocks_layout.count_segments
-        pagerank_blocks_layout.measure_costs
-        pagerank_blocks_layout.measure_lists
-        pagerank_blocks_layout.measure_units
-        pagerank_blocks_layout.measure_chunks
-        pagerank_blocks_layout.measure_bins
-        pagerank_blocks_layout.find_classes
-        pagerank_blocks_layout.find_bins
-        pagerank_blocks_layout.sum_gathers
-        pagerank_blocks_layout.count_longer
-        pagerank_blocks_layout.place_in_tiles
-        pagerank_blocks_layout.add_tile_offsets
+        pagerank_blocks_rows.group_sources
+        pagerank_blocks_bins.place_entries value_t={values}
+        pagerank_blocks_bins.count_segments
+        pagerank_blocks_bins.measure_costs
+        pagerank_blocks_rows.measure_lists
+        pagerank_blocks_rows.measure_units
+        pagerank_blocks_rows.measure_chunks
+        pagerank_blocks_bins.measure_bins
+        pagerank_blocks_rows.find_classes
+        pagerank_blocks_bins.find_bins
+        pagerank_blocks_rows.sum_gathers
+        pagerank_blocks_rows.count_longer
+        pagerank_blocks_bins.place_in_tiles
+        pagerank_blocks_bins.add_tile_offsets
         pagerank_layout.rank_values value_t=float64
         pagerank_layout.list_chunks
         build.permute order_t=int32 weight_t=int32
@@ -97,7 +97,7 @@ STAGES = {
         arrays.accumulate value_t=int64 total_t=int32
         arrays.sum_ranges value_t=int64
         arrays.convert value_t=int64 new_t=int32
-        pagerank_blocks_layout.find_ranges
+        pagerank_blocks_rows.find_ranges
     """,
     "weighted pagerank": """
         key_sums.add_parts weight_t={weights}

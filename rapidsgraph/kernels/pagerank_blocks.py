@@ -8,7 +8,7 @@ import numpy as np
 
 from .constants import PAGERANK_LANE_ENTRIES, PAGERANK_VECTOR, WARP
 from .jit import serial
-from .pagerank_blocks_layout import _find_lane
+from .pagerank_blocks_bins import _find_lane
 
 GROUP = PAGERANK_LANE_ENTRIES * WARP
 

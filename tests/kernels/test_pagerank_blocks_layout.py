@@ -56,7 +56,7 @@ def test_lengths_and_ranks_of_lists(xp):
     assert ranks.tolist() == (2 * expected + (out_weights > 0)).tolist()
     count = xp.zeros(1, np.int64)
     device.launch(
-        "pagerank_blocks_layout", "count_longer", size=1000,
+        "pagerank_blocks_rows", "count_longer", size=1000,
         num_rows=1000, length=250, offsets=offsets, count=count,
     )  # fmt: skip
     assert int(count[0]) == np.count_nonzero(lengths > 250)
@@ -105,7 +105,7 @@ def test_bins_of_units(xp, max_cost):
     num_bins = int(starts[-2]) // max_cost + 1
     bin_units = xp.empty(num_bins + 1, np.int32)
     device.launch(
-        "pagerank_blocks_layout", "find_bins", size=num_bins + 1, num_bins=num_bins,
+        "pagerank_blocks_bins", "find_bins", size=num_bins + 1, num_bins=num_bins,
         num_units=1000, max_cost=max_cost, starts=xp.asarray(starts), bin_units=bin_units,
     )  # fmt: skip
     expected = np.searchsorted(starts[:-1] // max_cost, np.arange(num_bins + 1))
@@ -122,7 +122,7 @@ def test_segments_of_bins_and_tiles(xp, num_bins, num_segments, vector):
     offsets = xp.empty(num_bins * (num_segments + 1), np.uint16)
     most = xp.zeros(1, np.int64)
     device.launch(
-        "pagerank_blocks_layout", "measure_bins", size=counts.size, geometry=(num_bins, 256),
+        "pagerank_blocks_bins", "measure_bins", size=counts.size, geometry=(num_bins, 256),
         num_bins=num_bins, num_segments=num_segments, vector=vector,
         counts=xp.asarray(counts.reshape(-1)), segment_offsets=offsets, max_vectors=most,
     )  # fmt: skip
