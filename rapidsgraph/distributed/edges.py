@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..frames import Frame
 from ..graph.export import (
     check_degree_memory,
-    check_edge_columns,
     count_neighbors,
     degree_columns,
+    edge_columns,
     edge_frame,
     sum_neighbors,
     sum_rows,
@@ -24,8 +24,7 @@ from .storage import finish_frame
 @release_on_error
 def edges(graph: DistributedGraph) -> Frame:
     """Return the Dask frame of the edges of a graph; see `Graph.edges`."""
-    schema = graph.schema
-    check_edge_columns(schema.labels, schema.is_endpoint_specific, graph.weighted)
+    graph.check_edge_collisions(*edge_columns(graph.weighted))
     frame, _ = graph.run_for_frame(_list_edges, graph.partitions(), graph.directed, name="edges")
     return frame
 

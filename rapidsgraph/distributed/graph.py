@@ -22,7 +22,12 @@ from ..graph.edge_columns import EdgeSchema, read_columns, translate_key_errors
 from ..graph.local_graph import BuildReport, LocalGraph, SelfLoops
 from ..graph.multi_edges import MultiEdges
 from ..graph.vertex_arguments import check_vertex_range, check_vertices
-from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
+from ..graph.vertex_names import (
+    Labeling,
+    check_edge_collisions,
+    check_name_collisions,
+    endpoint_columns,
+)
 from ..progress import Report
 from ..validation import as_list, choose_weight
 from . import partition as partitioning
@@ -315,6 +320,10 @@ class DistributedGraph(DistributedStorage):
     def check_name_collisions(self, *columns: str) -> None:
         """Raise GraphError if a vertex name column has the name of a result column."""
         check_name_collisions(self.schema.labels, columns)
+
+    def check_edge_collisions(self, *columns: str) -> None:
+        """Raise GraphError if a vertex name column has the name of a column of an edge result."""
+        check_edge_collisions(self.schema.labels, self.schema.is_endpoint_specific, columns)
 
     def endpoint_columns(self, endpoint: str) -> dict[str, str]:
         """Return the result columns of an endpoint; see `vertex_names.endpoint_columns`."""

@@ -40,8 +40,7 @@ MIN_FETCHED_ARCS = 2**20  # of other ranks' lists that a rank may have, even if 
 def neighbor_similarity(graph: GraphLike, parameters: SimilarityParameters) -> Frame:
     """Compare the neighborhoods of pairs; see `rapidsgraph.neighbor_similarity`."""
     graph = as_undirected(graph)
-    columns = [graph.endpoint_columns(endpoint).values() for endpoint in ("source", "destination")]
-    graph.check_name_collisions(parameters.kind, *columns[0], *columns[1])
+    graph.check_edge_collisions(parameters.kind)
     if parameters.pairs is not None:
         pairs = _divide_pairs(graph, parameters.pairs)
         frame, _ = graph.run_for_frame(

@@ -54,8 +54,7 @@ from .storage import finish_frame
 def structural_similarity(graph: GraphLike, parameters: Parameters) -> Frame:
     """Compute the similarity of every edge; see `rapidsgraph.structural_similarity`."""
     graph = as_undirected(graph)
-    columns = [graph.endpoint_columns(endpoint).values() for endpoint in ("source", "destination")]
-    graph.check_name_collisions("similarity", *columns[0], *columns[1])
+    graph.check_edge_collisions("similarity")
     frame, _ = graph.run_for_frame(
         _compute_similarities, graph.simple_partitions(), tuple(graph.bounds),
         name="similarity",

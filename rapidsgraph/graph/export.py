@@ -7,7 +7,6 @@ endpoints in ascending order. Arrays of a GPU are copied to the host for SciPy, 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from . import weight_sums
 from .csr import Adjacency, row_indices
 from .key_sums import count_by_key, sum_by_key
 from .local_graph import LocalGraph
-from .vertex_names import Labeling, check_name_collisions, endpoint_columns
+from .vertex_names import Labeling
 
 WEIGHT = "weight"  # column and attribute of exported weights
 DEGREE_BYTES_PER_ARC = 13  # the row of each arc; of self-loops also a weight and a flag
@@ -53,24 +52,16 @@ def edge_frame(labeling: Labeling, adjacency: Adjacency, directed: bool, weighte
     return labeling.edge_frame(sources, destinations, {} if weights is None else {WEIGHT: weights})
 
 
-def check_edge_columns(
-    labels: Sequence[str], is_endpoint_specific: Sequence[bool], weighted: bool
-) -> None:
-    """Raise GraphError if a shared name column has the name of another column of edges.
-
-    `labels` and `is_endpoint_specific` are as in `Labeling`.
-    """
-    columns = [WEIGHT] if weighted else []
-    for endpoint in ("source", "destination"):
-        columns += endpoint_columns(labels, is_endpoint_specific, endpoint).values()
-    check_name_collisions(labels, columns)
-
-
 def edges(graph: LocalGraph) -> Frame:
     """Return the edge frame of a graph; see `Graph.edges`."""
     labeling = graph.labeling
-    check_edge_columns(labeling.names.labels, labeling.is_endpoint_specific, graph.weighted)
+    labeling.check_edge_collisions(*edge_columns(graph.weighted))
     return edge_frame(labeling, graph.csr, graph.directed, graph.weighted)
+
+
+def edge_columns(weighted: bool) -> list[str]:
+    """Return the columns of `edge_frame` beside those of names."""
+    return [WEIGHT] if weighted else []
 
 
 def degree_columns(directed: bool, weighted: bool) -> list[str]:

@@ -285,8 +285,7 @@ class Labeling:
 
     def check_edge_collisions(self, *columns: str) -> None:
         """Raise GraphError if a name column has the name of a column of `edge_frame`."""
-        source, destination = map(self.endpoint_columns, ("source", "destination"))
-        self.check_name_collisions(*columns, *source.values(), *destination.values())
+        check_edge_collisions(self.names.labels, self.is_endpoint_specific, columns)
 
     def ids(self, table: Any, parameter: str, labels: Sequence[str] | None = None) -> Array:
         """Return the int32 ids of the vertices that the name columns of an opened frame list."""
@@ -335,6 +334,24 @@ def check_name_collisions(labels: Iterable[str], columns: Iterable[str]) -> None
     raise GraphError(
         f"vertex name column {label!r} collides with a result column; rename it", column=label
     )
+
+
+def check_edge_collisions(
+    labels: Sequence[str], is_endpoint_specific: Sequence[bool], columns: Iterable[str]
+) -> None:
+    """Raise GraphError if a name column has the name of another column of an edge frame.
+
+    Parameters
+    ----------
+    labels, is_endpoint_specific
+        Name columns of vertices, as in `Labeling`.
+    columns : iterable of str
+        Columns of the frame beside those of names.
+    """
+    endpoints = (
+        endpoint_columns(labels, is_endpoint_specific, end) for end in ("source", "destination")
+    )
+    check_name_collisions(labels, [*columns, *(name for end in endpoints for name in end.values())])
 
 
 def _not_found_error(columns: Sequence[Column], rows: Array, parameter: str) -> GraphError:

@@ -22,6 +22,7 @@ from ..device import Array, ArrayModule
 from ..errors import GraphError, format_value
 from ..frames import Vertices
 from ..graph.csr import Adjacency, offsets_from_sizes
+from ..graph.export import edge_columns
 from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
@@ -236,6 +237,7 @@ def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
                 value=layer,
             )
         start, stop = map(int, storage.layer_starts[layer : layer + 2])
+    storage.labeling.check_edge_collisions(*edge_columns(storage.weighted), "forward")
     xp = storage.xp
     chunks: list[list[Array]] = [[], [], [], []]
     first, rows = (storage.table[:, COLUMN[name]] for name in ("first", "rows"))

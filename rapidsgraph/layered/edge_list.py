@@ -351,8 +351,8 @@ class LayeredEdgeList(StoredGraph):
         Raises
         ------
         GraphError
-            If there is no such layer, a partition is damaged, or the list is distributed over a
-            cluster.
+            If there is no such layer, a partition is damaged, the list is distributed over a
+            cluster, or a name column that both endpoints share has the name of another column.
         """
         return make_edge_frame(self._local_storage("edges"), layer)
 

@@ -31,7 +31,12 @@ from ..graph.edge_columns import (
 )
 from ..graph.local_graph import LocalGraph, Storage, storage_of
 from ..graph.multi_edges import MultiEdges
-from ..graph.vertex_names import Labeling, check_name_collisions, endpoint_columns
+from ..graph.vertex_names import (
+    Labeling,
+    check_edge_collisions,
+    check_name_collisions,
+    endpoint_columns,
+)
 from ..graph.vertex_naming import common_name_type
 from ..progress import Report
 from ..validation import ENDPOINTS, check_free_memory, choose_weight
@@ -78,6 +83,10 @@ class FrameGraph(Storage):
     def check_name_collisions(self, *columns: str) -> None:
         """Raise GraphError if a vertex name column has the name of a result column."""
         check_name_collisions(self.schema.labels, columns)
+
+    def check_edge_collisions(self, *columns: str) -> None:
+        """Raise GraphError if a vertex name column has the name of a column of an edge result."""
+        check_edge_collisions(self.schema.labels, self.schema.is_endpoint_specific, columns)
 
     def endpoint_columns(self, endpoint: str) -> dict[str, str]:
         """Return the result columns of an endpoint; see `vertex_names.endpoint_columns`."""

@@ -24,8 +24,7 @@ DEGREES = "source_degree", "destination_degree"
 def neighbor_similarity(graph: Any, parameters: SimilarityParameters) -> Frame:
     """Compare neighborhoods by joins; see `rapidsgraph.neighbor_similarity`."""
     graph, kind = as_frame_graph(graph, algorithm="neighbor_similarity"), parameters.kind
-    columns = [graph.endpoint_columns(endpoint).values() for endpoint in ("source", "destination")]
-    graph.check_name_collisions(kind, *columns[0], *columns[1])
+    graph.check_edge_collisions(kind)
     source, destination = map(graph.name_columns, ("source", "destination"))
     if parameters.pairs is None:
         rows = count_common_neighbors(graph).filter(lambda arcs: is_less(arcs, source, destination))

@@ -37,8 +37,7 @@ BASE = 2**31  # above the size of every closed neighborhood
 def structural_similarity(graph: Any, parameters: Parameters) -> Frame:
     """Compute similarities by joins; see `rapidsgraph.structural_similarity`."""
     graph = as_frame_graph(graph, algorithm="structural_similarity")
-    columns = [graph.endpoint_columns(endpoint).values() for endpoint in ("source", "destination")]
-    graph.check_name_collisions("similarity", *columns[0], *columns[1])
+    graph.check_edge_collisions("similarity")
     source, destination = map(graph.name_columns, ("source", "destination"))
     edges = count_common_neighbors(graph).filter(lambda arcs: is_less(arcs, source, destination))
     return graph.make_edge_result(edges.map(_compute_similarity), ["similarity"])

@@ -428,9 +428,14 @@ def test_invalid_parameters(call, said):
 
 @pytest.mark.parametrize("place", ["here", "cluster"])
 def test_name_collisions(client, place):
-    frame = pandas.DataFrame({"cluster": [1, 1], "similarity": [1, 2], "a": [1, 2], "b": [2, 3]})
+    calls = {
+        "cluster": rg.scan,
+        "similarity": rg.structural_similarity,
+        "jaccard": rg.neighbor_similarity,
+    }
+    frame = pandas.DataFrame({**{name: [1, 1] for name in calls}, "a": [1, 2], "b": [2, 3]})
     with client.as_current() if place == "cluster" else nullcontext():
-        for shared, call in (("cluster", rg.scan), ("similarity", rg.structural_similarity)):
+        for shared, call in calls.items():
             graph = rg.Graph(spread(frame), source=[shared, "a"], destination=[shared, "b"])
             with pytest.raises(GraphError, match=f"vertex name column '{shared}' collides"):
                 call(graph)

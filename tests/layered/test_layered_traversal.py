@@ -454,6 +454,17 @@ def test_name_columns_without_room_for_results(make_arrays):
         rg.bfs(layered)
 
 
+@pytest.mark.parametrize("name", ["weight", "forward", "destination"])
+def test_shared_name_columns_called_as_columns_of_edges(make_arrays, name):
+    frame = make_arrays({name: [0, 0], "a": [0, 1], "b": [1, 2], "km": [3, 4]})
+    graph = build_storage(frame, source=[name, "a"], destination=[name, "b"], weight="km")
+    layered = LayeredEdgeList.build(graph, (0, 0))
+    for layer in (None, 0):
+        with pytest.raises(rg.GraphError, match=f"name column '{name}' collides") as caught:
+            layered.edges(layer)
+        assert caught.value.column == name
+
+
 # What was looked at
 
 
