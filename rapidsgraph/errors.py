@@ -91,9 +91,15 @@ class GraphError(ValueError):
         template = self._template if self.hint is None else self._with_own_hint()
         return self.with_fields(hint=hint, _template=f"{template}; {{hint}}")
 
-    def with_path(self, path: Any) -> Self:
-        """Return a copy of the error with the path of a file, which begins its message."""
-        return self.with_fields(path=path, _template=f"{path}: {self._template}")
+    def with_path(self, path: Any, line: int | None = None) -> Self:
+        """Return a copy of the error with the path of a file, which begins its message.
+
+        The line of a text file, counted from 1, replaces the row in the message.
+        """
+        if line is None:
+            return self.with_fields(path=path, _template=f"{path}: {self._template}")
+        template = self._template.replace(" in row {row} of ", " in ")
+        return self.with_fields(path=path, _template=f"{path}, line {line}: {template}")
 
     def with_frame(self, parameter: str) -> Self:
         """Return a copy of the error that begins with the parameter whose frame is wrong."""

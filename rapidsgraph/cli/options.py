@@ -231,8 +231,7 @@ class CommandRun:
         except GraphError as error:
             if error.row is None or weight_column is None or error.column != weight_column:
                 raise
-            path, row = io.locate_row(edges, error.row)
-            raise error.with_fields(row=row, column=weight).with_path(path) from None
+            raise io.locate_error(error.with_fields(column=weight), edges) from None
         self.end_step("built")
         return graph
 

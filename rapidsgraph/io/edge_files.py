@@ -35,7 +35,7 @@ from ..validation import (
 )
 from .columnar_files import Arrow, Parquet
 from .formats import Format
-from .inputs import Input, InputFiles, Name, open_input
+from .inputs import Input, InputFiles, open_input
 from .json_lines import JsonLines
 from .matrix_market import Matrix
 from .tables import (
@@ -161,9 +161,21 @@ def read_edges(
     return frame
 
 
-def locate_row(files: InputFiles, row: int) -> tuple[Name, int]:
-    """Return the name of the file that has a row of `read_edges`, and the row's number there."""
-    return open_table(files, POSITIONAL).locate_row(row)
+def locate_error(error: GraphError, files: InputFiles) -> GraphError:
+    """Return an error about a row of `read_edges` with the file and, in text, the line."""
+    return add_location(error, open_table(files, POSITIONAL))
+
+
+def add_location(error: GraphError, table: Table, first_row: int = 0) -> GraphError:
+    """Return an error with the file of its row, the row's number there and, in text, the line.
+
+    The row of `error` is counted from `first_row` of `table`.
+    """
+    assert error.row is not None
+    row = first_row + error.row
+    path, row_in_file = table.locate_row(row)
+    line = table.locate_line(row) if isinstance(table, Text) else None
+    return error.with_fields(row=row_in_file).with_path(path, line)
 
 
 def read_vertex_values(

@@ -116,6 +116,12 @@ class Text(TextLines):
         """Return the name of the file that has a row, and the row's number there."""
         return self.files.locate_row((text._count_rows() for text in self._texts), row)
 
+    def locate_line(self, row: int) -> int:
+        """Return the number of a row's line in its file; this is as slow as `rows`."""
+        with contextlib.closing(self.rows()) as rows:
+            line, _ = next(itertools.islice(rows, self.header_rows + row, None))
+        return self.locate(line)[1]
+
     def _count_rows(self) -> int:
         """Return the number of edges, row by row as `rows` does."""
         return sum(1 for _ in itertools.islice(self.rows(), self.header_rows, None))

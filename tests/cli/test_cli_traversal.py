@@ -398,7 +398,7 @@ def mistakes():
             "a.mtx: Matrix Market files hold edges, not",
         )
     yield ["sssp", "edges.csv", *starts, "--weight", "kilo"], "there is no column 'kilo'"
-    yield ["sssp", "minus.csv", *starts], "weight in row 1 of column 'weight' is -2.0"
+    yield ["sssp", "minus.csv", *starts], "minus.csv, line 3: weight in column 'weight' is -2.0"
     yield ["sssp", "words.csv", *starts], "words.csv, line 3: 'far' in column 'weight' is not a num"
     yield ["components", "edges.csv", "-o", "a.mtx"], "a.mtx: Matrix Market files hold edges"
     for name in ("bfs", "sssp", "components"):

@@ -111,9 +111,11 @@ def test_an_invalid_weight_is_located_in_its_file(tmp_path, ending):
     for name, last in (("a", 1.0), ("b", 2.0), ("c", -3.5)):
         frame = EDGES[:2].assign(weight=[1.0, last]).rename(columns={"weight": "km"})
         write_frame(frame, tmp_path / f"{name}{ending}")
-    message = "weight in row 1 of column 'km' is -3.5; weights must be finite and not negative"
+    place = {".csv": ", line 3:", ".csv.gz": ", line 3:", ".jsonl": ", line 2:"}.get(ending, ":")
+    row = " in row 1 of" if place == ":" else " in"
+    message = f"{place} weight{row} column 'km' is -3.5; weights must be finite and not negative"
     for edges in (tmp_path, f"{tmp_path}/*{ending}", tmp_path / f"c{ending}"):
         layers = "layer", "--from", "a", "--output", f"{tmp_path}.layers"
         for command in (["pagerank"], ["sssp", "--from", "a"], layers):
             done = run(command[0], edges, *command[1:], "--weight", "km", code=1)
-            assert f"error: {tmp_path / 'c'}{ending}: {message}" in done.stderr
+            assert f"error: {tmp_path / 'c'}{ending}{message}" in done.stderr

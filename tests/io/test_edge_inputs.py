@@ -212,13 +212,35 @@ def test_the_file_of_an_error_is_named(tmp_path, content, problem):
     assert caught.value.path == tmp_path / "b.csv"
 
 
+LINES_OF_ROW_1 = {".csv": 3, ".tsv": 3, ".txt": 3, ".el": 3, ".edges": 3, ".mtx": 4}
+LINES_OF_ROW_1 |= {".jsonl": 2, ".ndjson": 2}
+
+
+def test_the_line_of_an_invalid_weight_counts_comments_and_breaks(tmp_path):
+    texts = {
+        "a.csv": ('source,destination,weight\n1,2,1\n\n"2\n",3,-3.5\n', 5),
+        "b.txt": ("1 2 1\n# 2 3 2\n2 3 -3.5\n", 3),
+        "c.jsonl": ('\n{"source": 2, "destination": 3, "weight": NaN}\n', 2),
+        "d.mtx": ("%%MatrixMarket matrix coordinate real symmetric\n% c\n3 3 2\n"
+                  "2 1 1\n\n3 2 -3.5\n", 6),
+    }  # fmt: skip
+    for name, (text, line) in texts.items():
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.raises(GraphError) as caught:
+            rg.LayeredEdgeList.build(path, 1, store=tmp_path / "s", device="cpu")
+        assert str(caught.value).startswith(f"{path}, line {line}: weight in column 'weight' is ")
+
+
 @pytest.mark.parametrize("ending", [*FORMATS, ".csv.gz"])
 def test_invalid_weights_of_a_streamed_build_are_located(tmp_path, ending):
     (tmp_path / "f").mkdir()
     for name, last in (("a", 1.0), ("b", 2.0), ("c", -3.5)):
         frame = pd.DataFrame({"source": [1, 2], "destination": [2, 3], "weight": [1.0, last]})
         write_frame(frame, tmp_path / "f" / f"{name}{ending}")
-    message = f"{tmp_path}/f/c{ending}: weight in row 1 of column 'weight' is -3.5; weights must"
+    path, line = tmp_path / "f" / f"c{ending}", LINES_OF_ROW_1.get(ending.removesuffix(".gz"))
+    place = ": weight in row 1 of" if line is None else f", line {line}: weight in"
+    message = f"{path}{place} column 'weight' is -3.5; weights must"
     for memory in ("auto", 1):  # batches of many rows and of few
         with pytest.MonkeyPatch.context() as patch:
             if memory == 1:
@@ -226,7 +248,7 @@ def test_invalid_weights_of_a_streamed_build_are_located(tmp_path, ending):
             with pytest.raises(GraphError) as caught:
                 rg.LayeredEdgeList.build(tmp_path / "f", 1, store=tmp_path / "s", device="cpu")
         assert str(caught.value).startswith(message)
-        assert (caught.value.path, caught.value.row) == (tmp_path / "f" / f"c{ending}", 1)
+        assert (caught.value.path, caught.value.row) == (path, 1)
         assert caught.value.column == "weight"
 
 

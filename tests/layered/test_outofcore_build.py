@@ -594,7 +594,11 @@ def test_errors_of_reading_and_of_graphs(tmp_path, name):
     message = str(expected.value).replace("rg.Graph(edges, weight=None)", "weight=None")
     error = expected.value
     if error.path is None and error.row is not None and error.parameter != "root":  # of a frame
-        message = f"{tmp_path / name}: {message}"
+        if name.endswith(".csv"):  # the header is line 1
+            line = f"{tmp_path / name}, line {error.row + 2}: "
+            message = line + message.replace(f" in row {error.row} of ", " in ")
+        else:
+            message = f"{tmp_path / name}: {message}"
     assert str(found.value) == message
     assert os.listdir(tmp_path) == [name]
 

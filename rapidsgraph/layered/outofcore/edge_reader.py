@@ -23,7 +23,7 @@ from ... import frames
 from ...errors import GraphError
 from ...graph.vertex_arguments import check_vertex_range, check_vertices
 from ...io.columnar_files import Arrow, Parquet
-from ...io.edge_files import open_table, read_vertices
+from ...io.edge_files import add_location, open_table, read_vertices
 from ...io.inputs import InputFiles
 from ...io.matrix_market import Matrix
 from ...io.tables import POSITIONAL, check_table, read_errors, select_columns, weight_errors
@@ -178,7 +178,7 @@ class EdgeFile:
 
     @contextlib.contextmanager
     def located_rows(self, first_row: int) -> Iterator[None]:
-        """Count the row of an error from the first row of its file, not of a batch; name the file.
+        """Locate the row of an error in its file, not in a batch.
 
         Parameters
         ----------
@@ -190,8 +190,7 @@ class EdgeFile:
         except GraphError as error:
             if error.row is None:
                 raise
-            path, row = self.file.locate_row(first_row + error.row)
-            raise error.with_fields(row=row).with_path(path) from error
+            raise add_location(error, self.file, first_row) from error
 
     def _tables(self, columns: list[str], size: int, memory: int) -> Iterator[Any]:
         import pyarrow
