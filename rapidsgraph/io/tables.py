@@ -92,7 +92,15 @@ def read_errors(path: str | Path) -> Iterator[None]:
 def damaged_error(path: str | Path, reason: object) -> GraphError:
     """Return the error for a file whose contents do not match its ending."""
     reason = (str(reason) or type(reason).__name__).splitlines()[0]
-    return GraphError(f"{path}: truncated, damaged or of another format ({reason})", path=path)
+    prefix, _, nested = reason.rpartition(f"'{path}': ")
+    if prefix:  # PyArrow says twice that it cannot open the file, then why, then what may be wrong
+        reason = nested.partition(". ")[0]
+    hint = "copy it again from its source, or name its format"
+    return GraphError(
+        f"{path}: truncated, damaged or of another format ({reason.removesuffix('.')}); {hint}",
+        path=path,
+        hint=hint,
+    )
 
 
 class Table(Protocol):
