@@ -226,21 +226,23 @@ def run(algorithm: str, graph: GraphLike, parameters: Parameters) -> Any:
 
 def _warn_about_weights(algorithm: str, graph: GraphLike) -> None:
     """Warn if an algorithm uses no weights, but the edge frame has columns that may be weights."""
-    call, options = Storage.build_call, {}
+    call, policy = Storage.build_call, ""
     if isinstance(graph, Storage):
         candidates, call = graph.weight_candidates, graph.build_call
     else:
         candidates = frames.find_weight_candidates(graph, ENDPOINTS)
-        options = {"multi_edges": FRAME_OPTIONS[algorithm]["multi_edges"]}
+        policy = FRAME_OPTIONS[algorithm]["multi_edges"]
     if not candidates:
         return
-    arguments = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    arguments = f"weight={candidates[0]!r}" + (f", {arguments}" if arguments else "")
+    arguments, merged = f"weight={candidates[0]!r}", ""
+    if policy:  # of the frame, which a Graph does not have by default
+        arguments += f", multi_edges={policy!r}"
+        merged = f" and {frames.POLICY_EFFECTS[policy]}"
     noun = "column" if call == Storage.build_call else "attribute"
     warn(
         f"{algorithm} uses no weights, as the edges have no {noun} 'weight'; {noun}s of numbers: "
-        f"{frames.list_weight_candidates(candidates)}; {call}, {arguments}) uses one of them, "
-        f"{call}, weight=None) none",
+        f"{frames.list_weight_candidates(candidates)}; {call}, {arguments}) uses one of them"
+        f"{merged}, {call}, weight=None) none",
         WeightWarning,
     )
 

@@ -7,7 +7,7 @@ distinguishes frame libraries, and it imports none of them to do so.
 Columns of numbers become NumPy or CuPy arrays, columns of text pandas or cuDF Series.
 """
 
-from .errors import missing_column_error, missing_endpoint_error, with_casts_of
+from .errors import POLICY_EFFECTS, missing_column_error, missing_endpoint_error, with_casts_of
 from .factorize import (
     CHUNK_ROWS,
     TEXT_CHUNK_ROWS,
@@ -49,6 +49,7 @@ from .to_frame import decode_text, divide_rows, get_nullable_column, make_frame
 
 __all__ = [
     "CHUNK_ROWS",
+    "POLICY_EFFECTS",
     "TEXT_CHUNK_ROWS",
     "Column",
     "Frame",

@@ -167,6 +167,14 @@ def _list_columns(names: Collection[str]) -> str:
     return f"the columns are {', '.join(names)}" if names else "there are no columns"
 
 
+POLICY_EFFECTS = {  # of multi_edges, after "which"
+    "keep": "keeps parallel edges",
+    "sum": "sums the weights of parallel edges",
+    "min": "takes the smallest weight of parallel edges",
+    "max": "takes the largest weight of parallel edges",
+}
+
+
 def missing_endpoint_error(
     frame: Any, names: Collection[Any], options: Mapping[str, Any]
 ) -> MissingColumnError:
@@ -198,10 +206,12 @@ def missing_endpoint_error(
         arguments = [f"{name}={candidates[name]!r}" for name in missing]
     arguments += [f"{name}={value!r}" for name, value in options.items()]
     call = f"rg.Graph(edges, {', '.join(arguments)})"
-    remedy = f"name the endpoint columns: {call}"
+    effect = f", which {POLICY_EFFECTS[options['multi_edges']]}" if "multi_edges" in options else ""
+    remedy = f"name the endpoint columns: {call}{effect}"
     if tuples and not text_names:
         call = _call_with_tuples(tuples, options)
-        remedy = f"the columns have several levels; pass one as a list with its tuple: {call}"
+        remedy = "the columns have several levels; pass one as a list with its tuple: "
+        remedy += f"{call}{effect}"
     if is_in_index:
         call = "edges.reset_index()"
         remedy = f"the index is {', '.join(map(str, levels))}: {call} makes columns of it"

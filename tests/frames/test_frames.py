@@ -516,8 +516,10 @@ def test_several_levels_without_a_likely_column():
 def test_missing_ends_beside_a_weight_that_is_used():
     frame = pandas.DataFrame({"from": [0], "to": [1], "weight": [2.0]})
     call = "rg.Graph(edges, source='from', destination='to', multi_edges='min')"
-    with pytest.raises(rg.GraphError, match=re.escape(call)):
+    effect = ", which takes the smallest weight of parallel edges"
+    with pytest.raises(rg.GraphError, match=re.escape(call + effect)) as caught:
         rg.sssp(frame, 0)
+    assert caught.value.hint == call
     assert rg.sssp(eval(call, {"rg": rg, "edges": frame}), 0)["distance"].tolist() == [0, 2]
     with pytest.raises(
         rg.GraphError, match=r"are from, to, weight; did you mean 'from'\? Pass source='from'$"

@@ -261,15 +261,24 @@ def caught_warnings(call):
 def test_columns_that_may_be_weights_are_named(kind):
     ends = {"source": [0, 1], "destination": [1, 2]}
     frame = FrameMaker(kind)({**ends, "year": [1999, 2001], "length": [0.5, 2.0]})
-    for call, options in (
-        (lambda: rg.sssp(frame, 0), ", multi_edges='min'"),
-        (lambda: rg.pagerank(frame), ", multi_edges='sum'"),
-        (lambda: rg.sssp(rg.Graph(frame), 0), ""),
+    for call, options, merged in (
+        (
+            lambda: rg.sssp(frame, 0),
+            ", multi_edges='min'",
+            " and takes the smallest weight of parallel edges",
+        ),
+        (
+            lambda: rg.pagerank(frame),
+            ", multi_edges='sum'",
+            " and sums the weights of parallel edges",
+        ),
+        (lambda: rg.sssp(rg.Graph(frame), 0), "", ""),
     ):
         [warning] = caught_warnings(call)
         message = str(warning.message)
         assert "columns of numbers: 'length', 'year'; " in message
-        assert f"rg.Graph(edges, weight='length'{options}) uses one of them" in message
+        call = f"rg.Graph(edges, weight='length'{options}) uses one of them{merged}, "
+        assert f"{call}rg.Graph(edges, weight=None) none" in message
         assert warning.filename == __file__
     for call in (
         lambda: rg.sssp(rg.Graph(frame, weight=None), 0),
