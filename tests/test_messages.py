@@ -368,3 +368,35 @@ def test_dask_frames_have_the_errors_of_pandas(columns, message, method):
 def test_columns_of_a_dask_graph():
     with pytest.raises(rg.GraphError, match="are the same column, 'source'"):
         rg.Graph(make_dask(INTEGERS), "source", "source")
+
+
+ARC = pandas.DataFrame({"source": [0], "destination": [1], "weight": [1.5e308]})
+
+
+@pytest.mark.parametrize(
+    ("call", "parameter", "value"),
+    [
+        (lambda: rg.Graph(ARC, ["source"], []), "source", ["source"]),
+        (lambda: rg.Graph(ARC, "source", "source"), "destination", "source"),
+        (lambda: rg.Graph(ARC, weight="source"), "weight", "source"),
+        (lambda: rg.pagerank(pandas.concat([ARC, ARC.assign(destination=2)])), "weight", 0),
+        (
+            lambda: rg.sssp(pandas.concat([ARC, ARC.assign(source=1, destination=2)]), 0),
+            "weight",
+            2,
+        ),
+        (
+            lambda: rg.pagerank(ARC, personalization=pandas.DataFrame(
+                {"vertex": [1, 0, 1], "value": [1.0, 1.0, 1.0]}
+            )),
+            "personalization",
+            1,
+        ),
+        (lambda: rg.ScanIndex(ARC).sweep([], [2]), "epsilons", []),
+    ],
+    ids=["numbers", "same", "weight", "sum", "distance", "twice", "empty"],
+)  # fmt: skip
+def test_errors_have_the_parameter_and_its_value(call, parameter, value):
+    with pytest.raises(rg.GraphError) as caught:
+        call()
+    assert (caught.value.parameter, caught.value.value) == (parameter, value)

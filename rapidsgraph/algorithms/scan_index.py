@@ -409,5 +409,7 @@ def _as_list(values: Any, parameter: str) -> list[Any]:
         )
     values = list(values)
     if not values:
-        raise GraphError(f"{parameter} is empty; give at least one value", parameter=parameter)
+        raise GraphError(
+            f"{parameter} is empty; give at least one value", parameter=parameter, value=values
+        )
     return values

@@ -52,7 +52,9 @@ def open_edges(context: typer.Context) -> InputFiles:
     source: Input = edges
     if edges == STREAM:
         if sys.stdin is None:
-            raise GraphError("EDGES is -, and standard input is closed", parameter="EDGES")
+            raise GraphError(
+                "EDGES is -, and standard input is closed", parameter="EDGES", value=STREAM
+            )
         if file_format is None:
             raise GraphError(
                 f"EDGES is -; give the format of standard input by --format: {FORMAT_NAMES}",
@@ -68,7 +70,7 @@ class ClosedOutput(streams.RawIOBase):
     @staticmethod
     def error() -> GraphError:
         """Return the error."""
-        return GraphError("standard output is closed", parameter="--output")
+        return GraphError("standard output is closed", parameter="--output", value=STREAM)
 
     def writable(self) -> bool:
         """Return True."""

@@ -289,6 +289,7 @@ def _check_overwriting(
             raise GraphError(
                 f"{input_name} is -, but only EDGES is read from standard input; name a file",
                 parameter=input_name,
+                value=STREAM,
             )
         for option, target in outputs.items():
             if source and target and overwrites(target, source):

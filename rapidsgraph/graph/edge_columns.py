@@ -110,6 +110,7 @@ def _read_columns(
             f"source names {len(endpoints[0])} columns and destination {len(endpoints[1])}; name "
             "as many columns for both",
             parameter="source",
+            value=source,
         )
     try:
         sources, destinations = (
@@ -134,6 +135,7 @@ def _read_columns(
             "name two different ones",
             parameter="destination",
             column=endpoints[1][0],
+            value=destination,
         )
     if isinstance(weight, str) and weight in (*endpoints[0], *endpoints[1]):
         raise GraphError(
@@ -141,6 +143,7 @@ def _read_columns(
             "weight=None",
             parameter="weight",
             column=weight,
+            value=weight,
         )
     xp, num_rows = frames.common_array_module(sources + destinations), len(sources[0])
     lengths = {len(values) for values in sources + destinations}

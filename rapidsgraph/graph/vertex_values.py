@@ -130,6 +130,7 @@ def scale_vertex_values(
             "{parameter}: the vertex in row {row} is given more than once",
             parameter=parameter,
             row=int((ids == repeated[0]).argmax()),
+            value=labeling.name_of(int(repeated[0])),
         )
     largest = float(array.max())
     if not largest:

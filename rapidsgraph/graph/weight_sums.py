@@ -93,6 +93,7 @@ def out_weight_error(name: Any) -> GraphError:
     """Return the error for a vertex whose edges have weights that sum to infinity."""
     return GraphError(
         f"the weights of the edges that leave vertex {format_value(name)} sum to more than {LIMIT}",
+        parameter="weight",
         value=name,
     )
 
@@ -145,5 +146,7 @@ def check_reached_distances(distances: Array, order: Array, labeling: Labeling) 
 def distance_error(name: Any) -> GraphError:
     """Return the error for a vertex at a distance that double precision cannot hold."""
     return GraphError(
-        f"the distance to vertex {format_value(name)} is more than {LIMIT}", value=name
+        f"the distance to vertex {format_value(name)} is more than {LIMIT}",
+        parameter="weight",
+        value=name,
     )

@@ -129,6 +129,7 @@ def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = N
             f"clusters is a {type(clusters).__name__}; it must be a frame, as scan and index.query "
             "return it",
             parameter="clusters",
+            value=clusters,
         )
     graph = as_local_graph(graph)
     num_vertices = graph.num_vertices
