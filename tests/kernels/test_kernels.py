@@ -14,12 +14,10 @@ from rapidsgraph.kernels import constants
 
 STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
 DEFAULT = "sm_90"
-ARCHITECTURES = (
-    *(pytest.param(f"sm_{number}", marks=pytest.mark.nvrtc_all) for number in (75, 80, 100)),
-    DEFAULT,
+OLD, *NEWER = (
+    pytest.param(f"sm_{number}", marks=pytest.mark.nvrtc_all) for number in (75, 80, 100)
 )
-# The only condition on the architecture in the kernels is 8.0 or newer.
-OLD_AND_DEFAULT = ARCHITECTURES[0], DEFAULT
+ARCHITECTURES = OLD, *NEWER, DEFAULT
 UNOPTIMIZED, FAST = "--device-debug", "--Ofast-compile=max"
 FLOATS, INTEGERS, ANY = ("float", "double"), ("int", "long long"), ("bool", "int", "double")
 
@@ -62,6 +60,11 @@ def combinations(stem):
         tuple(f"-D{name}={c_type}" for name, c_type in zip(types, chosen, strict=True))
         for chosen in itertools.product(*types.values())
     ]
+
+
+def has_condition(stem):
+    """Whether the source depends on the architecture; only on whether it is 8.0 or newer."""
+    return "__CUDA_ARCH__" in device.cuda_source(stem)
 
 
 @functools.cache
@@ -189,7 +192,11 @@ def test_constants_reach_the_cuda_twin(stem):
     macros = device.constant_macros(source)
     accepted, log = compile_cuda(f"{source}\n{checks}", UNOPTIMIZED, *macros)
     assert accepted, log
-    wrong = f'{source}\nstatic_assert(WARP == 33, "");\n'
+
+
+@pytest.mark.slow
+def test_another_constant_in_the_cuda_twin_is_found():
+    wrong = f'{device.cuda_source(STEMS[0])}\nstatic_assert(WARP == 33, "");\n'
     assert not compile_cuda(wrong, UNOPTIMIZED, *device.constant_macros(wrong))[0]
 
 
@@ -201,17 +208,42 @@ def test_conditions_on_the_architecture():
     assert conditions == {"#if __CUDA_ARCH__ >= 800"}
 
 
+def to_ptx(architecture):
+    """Options for PTX without optimization, which finds errors in a tenth of the time."""
+    return f"--gpu-architecture={architecture.replace('sm_', 'compute_')}", UNOPTIMIZED
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", OLD_AND_DEFAULT)
 @pytest.mark.parametrize("stem", [stem for stem in STEMS if len(combinations(stem)) > 1])
-def test_cuda_twin_compiles_for_other_types(stem, architecture):
-    """To PTX without optimization, which finds errors in a tenth of the time."""
-    virtual = architecture.replace("sm_", "compute_")
-    check_compilation(stem, combinations(stem)[1:], f"--gpu-architecture={virtual}", UNOPTIMIZED)
+def test_cuda_twin_compiles_for_other_types(stem):
+    check_compilation(stem, combinations(stem)[1:], *to_ptx(DEFAULT))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.nvrtc_all
+@pytest.mark.parametrize("stem", [stem for stem in STEMS if has_condition(stem)])
+def test_cuda_twin_of_old_architectures_compiles_for_other_types(stem):
+    check_compilation(stem, combinations(stem)[1:], *to_ptx("sm_75"))
+
+
+@pytest.mark.slow
+@pytest.mark.nvrtc_all
+@pytest.mark.parametrize("architecture", NEWER)
+@pytest.mark.parametrize("stem", STEMS)
+def test_cuda_twin_compiles_for_newer_architectures(stem, architecture):
+    """To PTX, which needs the intrinsic functions; instructions in the source are assembled.
+
+    The source is the one that `test_cuda_twin_compiles` compiles to machine code for sm_90.
+    """
+    has_instructions = "asm" in device.cuda_source(stem)
+    options = (
+        (f"--gpu-architecture={architecture}", FAST) if has_instructions else to_ptx(architecture)
+    )
+    check_compilation(stem, combinations(stem)[:1], *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", [OLD, DEFAULT])
 @pytest.mark.parametrize("stem", STEMS)
 def test_cuda_twin_compiles(request, stem, architecture):
     """To machine code for the default types.
@@ -230,7 +262,7 @@ def test_an_entry_is_compiled_alone(stem):
         source = device.select_entries(device.cuda_source(stem), entry)
         assert device.ENTRY_POINT.findall(source)[0][0] == entry
         assert len(device.ENTRY_POINT.findall(source)) == 1
-        options = f"--gpu-architecture={DEFAULT}", FAST, *MINIMAL
+        options = *to_ptx(DEFAULT), *MINIMAL
         accepted, log = compile_cuda(source, *options, *device.constant_macros(source))
         assert accepted, f"{stem}.{entry}:\n{log}"
 
