@@ -1,5 +1,6 @@
 """The files of docker/ are consistent with the package. docker/test.sh builds and runs them."""
 
+import importlib
 import importlib.util
 import re
 import shlex
@@ -10,6 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import rapidsgraph as rg
 from rapidsgraph.distributed import cluster, monitor
@@ -190,11 +192,9 @@ def test_services_run_existing_scripts():
 @pytest.mark.parametrize("name", ["rank", "communities", "reach"])
 def test_jobs_have_the_options_they_are_given(name):
     service = load_services()[name]
-    script = ROOT / "pipelines" / f"{name}.py"
+    app = importlib.import_module(f"pipelines.{name}").app
     options = [word for word in service["entrypoint"] + service["command"] if word.startswith("--")]
-    output = subprocess.run(
-        [sys.executable, script, "--help"], capture_output=True, text=True, cwd=ROOT, check=True
-    ).stdout
+    output = CliRunner().invoke(app, ["--help"]).stdout
     for option in options:
         assert re.search(rf"{option.partition('=')[0]}\b", output), option
 
