@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import forked_process
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -130,7 +131,8 @@ def test_what_an_output_overwrites(tmp_path, monkeypatch, output, source, expect
 def start(*arguments, **options):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""}
     pipe = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | options
-    command = [sys.executable, "-m", "rapidsgraph", *map(str, arguments)]
+    program = "from rapidsgraph.__main__ import main; main()"
+    command = forked_process.command(program, *arguments)
     return subprocess.Popen(command, env=environment, **pipe)
 
 

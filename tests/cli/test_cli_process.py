@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked_process
 import pandas as pd
 import pytest
 
@@ -23,13 +24,15 @@ EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "a", 
 
 
 def start(*arguments, program=PROGRAM, settings=None, **options):
-    """Run it as a process of its own, in a pipe."""
+    """Run it as a process of its own, in a pipe; with settings of libraries, a fresh one."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "60", "TERM": "xterm"}
     environment["CUDA_VISIBLE_DEVICES"] = ""  # the same everywhere
     environment |= settings or {}
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    if settings is None:
+        command = forked_process.command(program, *arguments)
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
-    arguments = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.Popen(arguments, env=environment, **options)
+    return subprocess.Popen(command, env=environment, **options)
 
 
 @pytest.fixture
@@ -63,6 +66,12 @@ def test_settings_of_numba_that_cannot_work(edges, name, value, message):
     assert err.startswith(f"error: {name} is {value!r}")
     assert err.endswith(f"; {message}\n")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("NUMBA_NUM_THREADS", "all"), ("NUMBA_THREADING_LAYER", "fast")]
+)
+def test_doctor_names_settings_of_numba_that_cannot_work(name, value):
     with start("doctor", "--json", settings={name: value}) as process:
         out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
@@ -210,7 +219,7 @@ def test_a_stream_that_is_closed_from_the_start(edges, closed, tmp_path):
     output = tmp_path / "levels.csv"
     program = f"import os, sys; os.close({closed}); os.execv(sys.executable, {{}})"
     program = program.format("[sys.executable, '-c', sys.argv[1], *sys.argv[2:]]")
-    run = start(PROGRAM, "bfs", edges, "--from", "a", "-o", output, program=program)
+    run = start(PROGRAM, "bfs", edges, "--from", "a", "-o", output, program=program, settings={})
     said = run.communicate()
     assert run.returncode == 0, said
     assert output.read_text().splitlines() == [
@@ -227,7 +236,6 @@ def test_a_stream_that_is_closed_from_the_start(edges, closed, tmp_path):
         ["core-number", "EDGES", "-o", "-"],
         ["pagerank", "EDGES"],
         ["pagerank", "EDGES", "-o", "-", "--output-format", "parquet"],
-        ["bfs", "EDGES", "--from", "a", "--top", "1"],
         ["doctor"],
         ["--help"],
         ["--version"],
@@ -238,6 +246,6 @@ def test_results_for_a_closed_standard_output(edges, arguments):
     program = "import os, sys; os.close(1); os.execv(sys.executable, {})"
     program = program.format("[sys.executable, '-c', sys.argv[1], *sys.argv[2:]]")
     arguments = [edges if argument == "EDGES" else argument for argument in arguments]
-    run = start(PROGRAM, *arguments, program=program)
+    run = start(PROGRAM, *arguments, program=program, settings={})
     said = run.communicate(timeout=60)
     assert (run.returncode, said[1]) == (1, "error: standard output is closed\n")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import forked_process
 import numpy as np
 import pandas as pd
 import pytest
@@ -129,16 +130,19 @@ def test_a_full_disk_keeps_the_old_output(full, name):
     assert content(path) == before
 
 
+PROGRAM = "from rapidsgraph.__main__ import main; main()"
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_stream_on_a_full_disk(tmp_path, stream):
     """Results that cannot be printed are an error in one line; a log that cannot is none."""
     edges, output = tmp_path / "e.parquet", tmp_path / "r.csv"
     write_frame(frame_of(200), edges)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    options = ["--top", "5"] if stream == "stdout" else ["-o", output]
     with open("/dev/full", "w") as full_device:
         done = subprocess.run(
-            [sys.executable, "-m", "rapidsgraph", "pagerank", edges, "--verify"]
-            + (["--top", "5"] if stream == "stdout" else ["-o", output]),
+            forked_process.command(PROGRAM, "pagerank", edges, "--verify", *options),
             **{**streams, stream: full_device},
             text=True,
             timeout=60,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked_process
 import networkx as nx
 import numpy as np
 import pytest
@@ -214,7 +215,7 @@ print(nx.betweenness_centrality(small)[4] > 0)
         name: value for name, value in os.environ.items() if not name.startswith("NETWORKX_")
     }
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True,
+        forked_process.command(program), capture_output=True, text=True,
         env={**environment, **variables},
     )  # fmt: skip
     assert run.stdout == "rapidsgraph False\nTrue [0, 1, 2]\nTrue\n", run.stderr
