@@ -83,6 +83,13 @@ def record_outcomes(record_faults):
     return check_and_record
 
 
+@pytest.fixture(scope="module")
+def small_heap():
+    """Exclude what earlier tests left, such as compiled kernels, from the many collections."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def no_scheduler_is_left():
     """Reset what Dask leaves set where a client could not connect or its scheduler was killed."""
@@ -117,6 +124,15 @@ def forked_workers(request):
         # Not Numba: a worker sets NUMBA_NUM_THREADS, which Numba reads when it is imported.
         modules = ["distributed.nanny", "dask.dataframe", *implementation_modules()]
         get_mp_context().set_forkserver_preload(modules)  # replaces Dask's own list
+        yield
+
+
+@pytest.fixture(scope="module")
+def one_thread_of_dask():
+    """Run Dask's tasks in the thread of the test, which is fastest for frames of a few rows."""
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
         yield
 
 

@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import gc
 import itertools
 import pickle
 import re
@@ -28,18 +27,11 @@ from rapidsgraph.graph.build_memory import (
 )
 from rapidsgraph.graph.local_graph import LocalGraph
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_heap")]
 
 ROWS = 500_000
 SLACK = 200_000  # bytes of objects of Python itself
 FEW_ITERATIONS = {"tolerance": 0, "max_iterations": 2}  # more take no more memory
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_heap():
-    """Exclude what earlier tests left, such as compiled kernels, from the many collections."""
-    gc.collect()
-    gc.freeze()
 
 
 def peak_of(work):

@@ -90,7 +90,7 @@ def test_no_edges(make_frame):
     st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.just(1)), max_size=60),
     st.sampled_from(["frame", "directed", "undirected", "csc", "keep"]),
 )
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_small_graphs_agree_with_naive(edges, kind):
     frame = FrameMaker("arrays")(frame_columns(edges))
     graph = {

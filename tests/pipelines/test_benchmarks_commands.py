@@ -27,7 +27,7 @@ from pipelines.benchmarks import (
 from pipelines.benchmarks.graphs import load, with_weights
 from pipelines.benchmarks.tasks import TASKS
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread", "small_heap")]
 
 QUICK = ["--device", "cpu", "--quick"]
 TIME = {"median": 2.0, "low": 1.0, "high": 3.0, "repeats": 3}

@@ -9,6 +9,8 @@ from test_traversal_inputs import NAMES, named
 import rapidsgraph as rg
 from rapidsgraph.relational import dask_table
 
+pytestmark = pytest.mark.usefixtures("one_thread_of_dask")
+
 
 def assert_same(call):
     """``call(method)`` returns the same frame, or raises the same error, for both methods."""

@@ -2,6 +2,7 @@
 
 import math
 
+import dask
 import hypothesis.strategies as st
 import pandas
 import pytest
@@ -12,6 +13,8 @@ from test_inputs import SOURCES, assert_same
 
 import rapidsgraph as rg
 from rapidsgraph.relational.frame_graph import as_frame_graph
+
+pytestmark = pytest.mark.usefixtures("one_thread_of_dask")
 
 target_lists = st.lists(st.integers(0, 10), min_size=1, max_size=4)
 
@@ -26,7 +29,7 @@ def assert_same_paths(graph, source, target):
 
 
 @given(edge_lists, source_lists, target_lists, st.booleans(), policies)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_paths_in_graphs(edges, sources, targets, directed, multi_edges):
     options = {"directed": directed, "multi_edges": multi_edges, "vertices": 11}
     graph = rg.Graph(FrameMaker("pandas")(columns_of(edges)), weight="weight", **options)
@@ -70,7 +73,8 @@ def test_dask_frames_and_their_graphs(partitions):
     for graph in (spread, rg.Graph(spread, multi_edges="min")):
         for weighted in (True, False):
             expected = rg.shortest_path(frame, 7, targets, weighted=weighted)
-            result = rg.shortest_path(graph, 7, targets, weighted=weighted, method="frames")
+            with dask.config.set(scheduler="threads"):  # as users do
+                result = rg.shortest_path(graph, 7, targets, weighted=weighted, method="frames")
             assert hasattr(result, "dask")
             pandas.testing.assert_frame_equal(to_pandas(result), expected)
 

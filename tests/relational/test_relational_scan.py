@@ -17,6 +17,8 @@ import rapidsgraph as rg
 from rapidsgraph.relational import scan as relational_scan
 from rapidsgraph.relational.frame_graph import as_frame_graph
 
+pytestmark = pytest.mark.usefixtures("one_thread_of_dask")
+
 SCANS = [
     {"epsilon": epsilon, "mu": mu, "memberships": memberships}
     for epsilon, mu in ((0.5, 3), (Fraction(2, 3), 1), (0.3, 2))

@@ -10,6 +10,8 @@ from rapidsgraph import device, validation
 from rapidsgraph.algorithms.run_memory import UNDIRECTED_ALGORITHMS
 from rapidsgraph.relational import run_memory
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 CALLS = {
     "bfs": lambda edges: rg.bfs(edges, edges["source"][0], method="frames"),
     "sssp": lambda edges: rg.sssp(edges, edges["source"][0], method="frames"),

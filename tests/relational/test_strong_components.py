@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 import rapidsgraph as rg
 from rapidsgraph.relational import components
 
+pytestmark = pytest.mark.usefixtures("one_thread_of_dask")
+
 
 @pytest.fixture(params=["kernel", "joins"])
 def engine(request, monkeypatch):

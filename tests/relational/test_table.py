@@ -10,6 +10,8 @@ from rapidsgraph.relational import dask_table
 from rapidsgraph.relational.dask_table import DaskTable
 from rapidsgraph.relational.table import EagerTable
 
+pytestmark = pytest.mark.usefixtures("one_thread_of_dask")
+
 RANDOM = np.random.default_rng(5)
 NUMBERS = pandas.DataFrame({
     "a": RANDOM.integers(0, 12, 200), "b": RANDOM.integers(0, 5, 200), "value": np.arange(200.0),
