@@ -26,7 +26,7 @@ from rapidsgraph.device import launcher
 from rapidsgraph.distributed import replica
 from rapidsgraph.distributed.executor import local_ranks
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
-from rapidsgraph.kernels import cache_folders
+from rapidsgraph.kernels import cache_folders, jit
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("dask.dataframe")
@@ -162,9 +162,17 @@ def test_several_jobs_are_processes():
 
 @pytest.mark.slow
 def test_processes_report_that_kernels_cannot_be_cached(monkeypatch, tmp_path):
-    """A file in place of the folder, into which root cannot write either."""
+    """A file in place of the folder, into which root cannot write either.
+
+    The temporary folder has the entries of all kernels but those of core numbers.
+    """
     (tmp_path / "cache").touch()
-    (tmp_path / "temporary").mkdir()
+    own = tmp_path / "temporary" / cache_folders.temporary_folder().parent.name / "kernels"
+    own.mkdir(parents=True)
+    for folder in cache_folders.folders():
+        for path in folder.glob(f"*{jit.SUFFIX}"):
+            if not path.name.startswith("core_number.") and not (own / path.name).exists():
+                (own / path.name).symlink_to(path)
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
