@@ -16,6 +16,7 @@ from pipelines.benchmarks.graphs import Workload, pack
 from rapidsgraph.graph.csr import row_indices
 
 COUNTS = "common neighbors"  # beginning of the keys by which a Graph caches the counts of edges
+STEPS = "steps of pruned SCAN"  # the key by which a Graph caches how much has been pruned
 library = Library("rapidsgraph")
 
 
@@ -64,8 +65,8 @@ CALLS = {
 
 
 def forget_counts(graph: Any) -> None:
-    """Remove the common neighbors that a Graph has cached."""
-    for key in [key for key in graph._cache if key.startswith(COUNTS)]:
+    """Remove the common neighbors that a Graph has cached, and the steps of earlier SCANs."""
+    for key in [key for key in graph._cache if key.startswith((COUNTS, STEPS))]:
         del graph._cache[key]
 
 
