@@ -390,24 +390,16 @@ def test_a_worker_dies_during_an_iteration(slow, edges):
     same(result, rg.pagerank(plain(edges, "pagerank"), **options))
 
 
-@pytest.fixture(scope="module")
-def separate():
-    with processes(2) as found:
-        yield found
-
-
-def test_separate_processes(separate, edges):
-    address, _ = separate
-    with distributed.Client(address) as client:
+def test_separate_processes(edges):
+    with processes(2) as (address, _), distributed.Client(address) as client:
         client.wait_for_workers(2, timeout=60)
         for name, call in CALLS.items():
             same(call(spread(plain(edges, name))), call(plain(edges, name)))
 
 
-def test_a_worker_without_nanny_dies(separate, edges):
-    """The other worker takes over; a third one replaces it."""
-    address, (_, first, *_) = separate
-    with distributed.Client(address) as client:
+def test_a_worker_without_nanny_dies(edges):
+    """The other worker takes over."""
+    with processes(2) as (address, (_, first, *_)), distributed.Client(address) as client:
         client.wait_for_workers(2, timeout=60)
         client.run(slow_down)
         killing = Killing(3, first.kill)
