@@ -92,9 +92,11 @@ def read_errors(path: str | Path) -> Iterator[None]:
 def damaged_error(path: str | Path, reason: object) -> GraphError:
     """Return the error for a file whose contents do not match its ending."""
     reason = (str(reason) or type(reason).__name__).splitlines()[0]
-    prefix, _, nested = reason.rpartition(f"'{path}': ")
-    if prefix:  # PyArrow says twice that it cannot open the file, then why, then what may be wrong
-        reason = nested.partition(". ")[0]
+    # PyArrow says twice that it cannot open or read the file, then why, then what may be wrong.
+    for introduction in (f"'{path}': ", "Is this a 'parquet' file?: "):
+        prefix, _, nested = reason.rpartition(introduction)
+        if prefix:
+            reason = nested.partition(". ")[0]
     hint = "copy it again from its source, or name its format"
     return GraphError(
         f"{path}: truncated, damaged or of another format ({reason.removesuffix('.')}); {hint}",

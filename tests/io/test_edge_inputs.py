@@ -304,6 +304,16 @@ def test_damaged_pages_of_a_folder_are_located(tmp_path):
         read(tmp_path)
 
 
+def test_the_reason_of_a_damaged_schema_is_given_once(tmp_path):
+    path = tmp_path / "a.parquet"
+    write_frame(pd.DataFrame(EDGES), path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"ARROW:schema") + 40] = ord("!")  # not Base64
+    path.write_bytes(content)
+    with pytest.raises(GraphError, match=r"another format \(Invalid base64 input[^()]*\); copy it"):
+        read(path)
+
+
 def test_mixed_folders(tmp_path):
     write_frame(pd.DataFrame(EDGES), tmp_path / "a.csv")
     write_frame(pd.DataFrame(EDGES), tmp_path / "b.parquet")
