@@ -75,13 +75,14 @@ def make_link_to_itself(path):
 )
 def test_only_regular_files_are_replaced(tmp_path, make):
     path = tmp_path / "a.csv"
-    kind, before = make(path), path.lstat()
+    kind, before = make(path), path.lstat()[:7]  # without times: to follow a link changes one
     for write in (check_writable, lambda path: write_frame(pd.DataFrame(EDGES), path)):
         with pytest.raises(GraphError, match=f"a.csv: it is {kind}"):
             write(path)
     with pytest.raises(GraphError, match=kind), atomic.atomic_write(path):
         raise AssertionError("it was replaced")
-    assert path.lstat() == before and os.listdir(tmp_path) == ["a.csv"]
+    assert path.lstat()[:7] == before
+    assert os.listdir(tmp_path) == ["a.csv"]
 
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
