@@ -21,6 +21,7 @@ from ..kernels.constants import (
     PAGERANK_VECTOR,
     WARP,
 )
+from .pagerank_layout import list_chunks
 from .pagerank_tiles import VECTOR_BYTES, Ranges
 
 MAX_BINS_PER_BLOCK = 4
@@ -74,19 +75,13 @@ def divide_rows(lengths: Array) -> Units:
         "pagerank_blocks_rows", "measure_chunks", size=num_long_rows,
         num_long_rows=num_long_rows, lengths=lengths, chunks=chunks,
     )  # fmt: skip
-    chunk_offsets = device.accumulate(chunks, xp.int32)
-    num_chunks = int(chunk_offsets[-1])
-    chunk_rows = xp.empty(num_chunks, xp.int32)
-    device.launch(
-        "pagerank_layout", "list_chunks", size=num_long_rows,
-        num_long_rows=num_long_rows, chunk_offsets=chunk_offsets, chunk_rows=chunk_rows,
-    )  # fmt: skip
+    chunk_offsets, chunk_rows = list_chunks(chunks)
     class_rows = [0, *class_rows, num_rows]
     class_sizes = [
         -(-(stop - start) * lanes // WARP)
         for lanes, (start, stop) in zip(CLASS_LANES, pairwise(class_rows[1:]), strict=True)
     ]
-    class_units = [0, *accumulate([num_chunks, *class_sizes])]
+    class_units = [0, *accumulate([chunk_rows.size, *class_sizes])]
     arguments = {
         "class_units": xp.asarray(np.array(class_units, np.int32)),
         "class_rows": xp.asarray(np.array(class_rows, np.int32)),

@@ -328,12 +328,7 @@ def build_layout(
     row_offsets, slice_offsets = offsets[: num_whole_rows + 1], offsets[num_whole_rows:]
     chunk_offsets = chunk_rows = device.no_values(xp.int32, xp)
     if num_long_rows:
-        chunk_offsets = device.accumulate(chunks, xp.int32)
-        chunk_rows = xp.empty(num_chunks, xp.int32)
-        device.launch(
-            "pagerank_layout", "list_chunks", size=num_long_rows,
-            num_long_rows=num_long_rows, chunk_offsets=chunk_offsets, chunk_rows=chunk_rows,
-        )  # fmt: skip
+        chunk_offsets, chunk_rows = list_chunks(chunks, num_chunks)
     neighbors = xp.empty(num_entries, xp.int32)
     weighted = weights.size > 0
     new_weights = xp.empty(num_entries, value_type) if weighted else weights
@@ -351,6 +346,28 @@ def build_layout(
         new_weights if weighted else device.no_values(bool, xp),
         invert_weights(out_weights, order, value_type),
     )  # fmt: skip
+
+
+def list_chunks(chunks: Array, num_chunks: int | None = None) -> tuple[Array, Array]:
+    """Return (offsets of the chunks of each row, row of each chunk), as int32.
+
+    Parameters
+    ----------
+    chunks : int64, shape (rows,)
+        Number of chunks of each row.
+    num_chunks : int, optional
+        Their sum, read from the GPU if it is not known.
+    """
+    xp = device.array_module(chunks)
+    chunk_offsets = device.accumulate(chunks, xp.int32)
+    if num_chunks is None:
+        num_chunks = int(chunk_offsets[-1])
+    chunk_rows = xp.empty(num_chunks, xp.int32)
+    device.launch(
+        "pagerank_layout", "list_chunks", size=chunks.size,
+        num_long_rows=chunks.size, chunk_offsets=chunk_offsets, chunk_rows=chunk_rows,
+    )  # fmt: skip
+    return chunk_offsets, chunk_rows
 
 
 def invert_weights(out_weights: Array, order: Array, value_type: type) -> Array:
