@@ -50,6 +50,7 @@ SAMPLE_SIZE = 2**16  # weights that determine the initial delta
 # Standard deviation of the logarithm of the weights from which a radix heap is faster on a CPU:
 # no width of the near queue fits weights of many magnitudes.
 MIN_LOG_DEVIATION = 5.0
+REACHED_KEY = "vertices that each of the last two searches reached"  # in a graph's cache
 
 
 @dataclass
@@ -86,7 +87,7 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     bottom_up = is_graph or not graph.directed
     result = run_bfs(
         graph, ids, parameters.depth_limit, parameters.predecessors, bottom_up,
-        with_masks=with_masks,
+        with_masks=with_masks, expected_reached=_expect_reached(graph),
     )  # fmt: skip
     mask = result.distance_mask
     distances = frames.NullableIntegers(result.distances, null=-1, mask=mask)
@@ -94,7 +95,25 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     if mask is not None and not mask.count_valid():
         resolve_vertices(graph.labeling, parameters.source)  # raises the error
         raise AssertionError("a search from a vertex of the graph reached none")
+    if mask is not None:
+        _record_reached(graph, mask.count_valid())
     return frame
+
+
+def _expect_reached(graph: LocalGraph) -> int | None:
+    """Return how many vertices a search probably reaches: as many as both of the last two, or None.
+
+    Most searches of a graph begin in its largest component.
+    """
+    previous, last = graph.cached(REACHED_KEY, lambda: (None, None))
+    return last if previous == last else None
+
+
+def _record_reached(graph: LocalGraph, num_reached: int) -> None:
+    """Record how many vertices a search has reached, for `_expect_reached`."""
+    _, last = graph.cached(REACHED_KEY, lambda: (None, None))
+    graph.uncache(REACHED_KEY)
+    graph.cached(REACHED_KEY, lambda: (last, num_reached))
 
 
 def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
@@ -195,10 +214,12 @@ def run_bfs(
     bottom_up: bool = True,
     targets: Array | None = None,
     with_masks: bool = False,
+    expected_reached: int | None = None,
 ) -> TraversalResult:
     """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing.
 
     With int32 `targets`, the search ends with the level of the farthest one. Ids of -1 are ignored.
+    `expected_reached` is the probable number of vertices reached, for masks.
     """
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
     targets = ids[:0] if targets is None else targets
@@ -232,10 +253,13 @@ def run_bfs(
     result = TraversalResult(distances, predecessor_ids, num_rounds)
     if with_masks:
         read_state, num_sources = device.start_reading(results["state"]), ids.size
-        result.distance_mask = frames.NullMask(results["reached_mask"], lambda: read_state()[1])
-        result.predecessor_mask = frames.NullMask(
-            results["predecessor_mask"], lambda: max(read_state()[1] - num_sources, 0)
+        result.distance_mask = frames.NullMask(
+            results["reached_mask"], lambda: read_state()[1], expected_reached
         )
+        result.predecessor_mask = frames.NullMask(
+            results["predecessor_mask"], lambda: max(read_state()[1] - num_sources, 0),
+            None if expected_reached is None else max(expected_reached - num_sources, 0),
+        )  # fmt: skip
     return result
 
 

@@ -342,6 +342,7 @@ def _find_twin(stem: str, entry: str) -> Any:
 
 # Compiled functions by stem, entry, cooperative, device and types of the arrays.
 _bound_functions: dict[tuple, Any] = {}
+_shared_limits: dict[tuple, int] = {}  # dynamic shared memory that each of them may have, in bytes
 
 
 def launch(
@@ -413,8 +414,10 @@ def launch(
         function = _cuda_function(stem, entry, types, cooperative, device_id)
         _bound_functions[key] = function
     # Static shared memory alone is never above the default.
-    if shared_bytes and shared_bytes + function.shared_size_bytes > DEFAULT_SHARED_BYTES:
-        function.max_dynamic_shared_size_bytes = shared_bytes
+    if shared_bytes > _shared_limits.get(key, 0):
+        if shared_bytes + function.shared_size_bytes > DEFAULT_SHARED_BYTES:
+            function.max_dynamic_shared_size_bytes = shared_bytes
+        _shared_limits[key] = shared_bytes
     if geometry is None:
         max_blocks = (
             resident_blocks(function, threads, shared_bytes)

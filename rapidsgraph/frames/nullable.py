@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,10 +26,14 @@ class NullMask:
         Bit i % 32 of word i / 32 is set if row i is valid.
     count_valid : callable
         Returns the number of valid rows, and may wait for the GPU.
+    expected : int, optional
+        The number that `count_valid` probably returns. A frame is made for it while the GPU works,
+        and made again if it was wrong.
     """
 
     words: Array
     count_valid: Callable[[], int]
+    expected: int | None = None
 
 
 def mask_size(num_rows: int) -> int:
@@ -126,41 +131,43 @@ class NullableIntegers:
         return integers if is_shared else column
 
 
-def mask_columns(columns: Sequence[Any]) -> list[Any]:
-    """Return nullable columns as columns of pylibcudf, with a mask only if a column has nulls.
+def mask_columns(columns: Sequence[Any]) -> list[tuple[Any, NullMask]]:
+    """Return the values of nullable columns as columns of pylibcudf, and their masks.
 
-    This waits for the GPU twice at most; `bools_to_mask` of pylibcudf does for each column.
+    Counting the valid rows waits for the GPU twice at most; `bools_to_mask` of pylibcudf does for
+    each column.
 
     Parameters
     ----------
     columns : sequence of NullableIntegers or (array, array of bool)
     """
     plc = importlib.import_module("pylibcudf")
-    sizes = [len(column[0]) if isinstance(column, tuple) else len(column) for column in columns]
     without_mask = [
         number
         for number, column in enumerate(columns)
         if isinstance(column, tuple) or column.mask is None
     ]
-    counts, new_masks = _allocate_masks({number: sizes[number] for number in without_mask})
-    values_and_words = []
+    sizes = {number: _count_rows(columns[number]) for number in without_mask}
+    counts, new_masks = _allocate_masks(sizes)
+    read_counts = functools.cache(counts.tolist)
+
+    def count_valid(position: int) -> int:
+        return read_counts()[position]
+
+    result = []
     for number, column in enumerate(columns):
         if number in new_masks:
-            words = new_masks[number]
-            values = _write_mask(column, words, counts[without_mask.index(number) :])
+            position = without_mask.index(number)
+            values = _write_mask(column, new_masks[number], counts[position:])
+            mask = NullMask(new_masks[number], functools.partial(count_valid, position))
         else:
-            values, words = column.values(), column.mask.words
-        values_and_words.append(
-            (plc.Column.from_cuda_array_interface(values), plc.gpumemoryview(words))
-        )
-    num_valid = dict(zip(without_mask, counts.tolist(), strict=True)) if without_mask else {}
-    result = []
-    for number, (column, words) in enumerate(values_and_words):
-        if number not in num_valid:
-            num_valid[number] = columns[number].mask.count_valid()
-        num_nulls = sizes[number] - num_valid[number]
-        result.append(column.with_mask(words, num_nulls) if num_nulls else column)
+            values, mask = column.values(), column.mask
+        result.append((plc.Column.from_cuda_array_interface(values), mask))
     return result
+
+
+def _count_rows(column: Any) -> int:
+    return len(column[0] if isinstance(column, tuple) else column)
 
 
 def _allocate_masks(sizes: Mapping[int, int]) -> tuple[Array, dict[int, Array]]:

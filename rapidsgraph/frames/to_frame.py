@@ -135,7 +135,7 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
     """Return a cuDF frame that shares memory with the arrays.
 
     This goes through pylibcudf, because the constructors of cuDF take longer than a small BFS.
-    Kernels on the current stream of CuPy may still write the columns.
+    Kernels on the current stream of CuPy may still write the columns, but the nulls are counted.
     """
     cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
     plc_columns: dict[str, Any] = {}
@@ -155,9 +155,22 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
             nullable[name] = column
         else:
             plc_columns[name] = plc.Column.from_cuda_array_interface(values)
-    plc_columns |= zip(nullable, mask_columns(list(nullable.values())), strict=True)
-    table = plc.Table([plc_columns[name] for name in columns])
-    return cudf.DataFrame.from_pylibcudf(table, {"columns": list(columns)})
+    masked = dict(zip(nullable, mask_columns(list(nullable.values())), strict=True))
+
+    def assemble(counts: Mapping[str, int]) -> Frame:
+        for name, (values, mask) in masked.items():
+            num_nulls = values.size() - counts[name]
+            words = plc.gpumemoryview(mask.words) if num_nulls else None
+            plc_columns[name] = values.with_mask(words, num_nulls)
+        table = plc.Table([plc_columns[name] for name in columns])
+        return cudf.DataFrame.from_pylibcudf(table, {"columns": list(columns)})
+
+    expected = {
+        name: mask.expected for name, (_, mask) in masked.items() if mask.expected is not None
+    }
+    early = assemble(expected) if len(expected) == len(masked) else None
+    counts = {name: mask.count_valid() for name, (_, mask) in masked.items()}
+    return early if counts == expected else assemble(counts)
 
 
 def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> Any:

@@ -348,6 +348,29 @@ def test_nulls_of_cudf(names):
 
 
 @pytest.mark.gpu
+def test_nulls_of_cudf_in_repeated_searches():
+    """Frames are made for the expected number of nulls, which other components do not have."""
+    cudf = pytest.importorskip("cudf")
+    edges = {"source": [0, 3, 9, 20, 30], "destination": [3, 9, 5, 21, 30]}
+    graph = rg.Graph(cudf.DataFrame(edges), directed=False)
+    sizes = {0: 4, 3: 4, 20: 2, 30: 1}
+    for source in [0, 3, 0, 0, 20, 20, 21, 30, 30, 30, 0, 3, 3]:
+        reached = sizes.get(source, 2)
+        for options in {"predecessors": True}, {"predecessors": False}, {"depth_limit": 0}:
+            frame = rg.bfs(graph, source, **options)
+            num_valid = 1 if "depth_limit" in options else reached
+            assert frame["distance"].null_count == 7 - num_valid
+            assert len(frame["distance"].dropna()) == num_valid
+            if options.get("predecessors", True):
+                assert frame["predecessor"].null_count == 7 - (num_valid - 1)
+                assert len(frame["predecessor"].dropna()) == num_valid - 1
+        for _ in range(3):
+            assert rg.bfs(graph, source)["distance"].null_count == 7 - reached
+        with pytest.raises(rg.VertexNotFoundError):
+            rg.bfs(graph, 4)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint64"])
 @pytest.mark.parametrize("absent", [4, -1, 10**6, 2**40, np.int64(4), [0, 4]])
 def test_a_vertex_that_is_not_in_a_cudf_frame(absent, dtype):
