@@ -191,18 +191,22 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, Array]:
     is_uniform = problem.uniform_value is not None
     num_isolated = layout.num_isolated if is_uniform else 0
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
-    arrays = device.allocate(
-        xp, pagerank=(num_vertices, value_type),
-        contributions=(2 * (layout.num_contributions + 1), value_type),
+    buffer_sizes = form.buffer_sizes(layout)
+    arrays = device.allocate_groups(
+        xp,
+        {"result": (num_vertices, value_type)},
+        {"pagerank": (num_vertices, value_type),
+         "contributions": (2 * (layout.num_contributions + 1), value_type), **buffer_sizes},
+        zeroed=form.ZEROED_BUFFERS,
     )  # fmt: skip
     pagerank, contributions = arrays["pagerank"], arrays["contributions"].reshape(2, -1)
+    buffers = {name: arrays[name] for name in buffer_sizes}
     state, dangling_mass = problem.state, 0.0
     if layout.num_dangling:
         dangling_mass = (
             float((start * (layout.inverse_weights == 0)).sum()) if problem.uniform_value is None
             else float(value_type(problem.uniform_value)) * layout.num_dangling
         )  # fmt: skip
-    buffers = form.allocate_buffers(layout)
     rows: dict[str, Any] = {
         "size": contributions.shape[1], "num_vertices": num_vertices,
         "num_contributions": layout.num_contributions, "inverse_weights": layout.inverse_weights,
@@ -228,12 +232,11 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, Array]:
             if has_converged:
                 break
             report(iterations, f"change {residual:.1e}")
-    by_vertex = xp.empty(num_vertices, value_type)
     device.launch(
         "pagerank", "order_by_vertex", num_isolated=num_isolated, order=layout.order,
-        state=state, result=by_vertex, **rows,
+        state=state, result=arrays["result"], **rows,
     )  # fmt: skip
-    return by_vertex, state
+    return arrays["result"], state
 
 
 def _arrange(problem: PageRankProblem) -> tuple[Any, Any]:

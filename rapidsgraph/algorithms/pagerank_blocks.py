@@ -52,6 +52,7 @@ MIN_VERTICES = 2**22
 MIN_MEAN_DEGREE = 8  # narrow rows have neighborhoods that caches serve well
 MIN_ITERATIONS = 16  # fewer take less time than the layout
 SHARED_BYTES = 220 * 1024  # of a block; the rest is L1 cache
+ZEROED_BUFFERS = ("values", "chunk_sums", "arrived_blocks", "partials")
 HOT_FRACTION = 0.4  # of the shared memory, for hot contributions
 
 
@@ -325,18 +326,15 @@ def _place_segments(
     }  # fmt: skip
 
 
-def allocate_buffers(layout: BlockedLayout) -> dict[str, Array]:
-    """Return the arrays that `launch_iterations` needs only within a launch, by parameter name."""
-    xp = device.array_module(layout.order)
-    num_partials = 1 if xp is np else 4 * device.max_cooperative_blocks()
-    return device.allocate(
-        xp,
-        zeroed=("values", "chunk_sums", "arrived_blocks", "partials"),
-        values=(max(layout.num_values, TILE_VALUES), layout.inverse_weights.dtype),
-        chunk_sums=(max(layout.arguments["chunk_rows"].size, 1), np.float64),
-        arrived_blocks=(1, np.uint64),
-        partials=(num_partials, np.float64),
-    )
+def buffer_sizes(layout: BlockedLayout) -> dict[str, tuple[int, Any]]:
+    """Return the sizes and types of arrays, as `pagerank_layout.buffer_sizes` does."""
+    num_partials = 4 * device.max_cooperative_blocks() if device.is_on_gpu(layout.order) else 1
+    return {
+        "values": (max(layout.num_values, TILE_VALUES), layout.inverse_weights.dtype),
+        "chunk_sums": (max(layout.arguments["chunk_rows"].size, 1), np.float64),
+        "arrived_blocks": (1, np.uint64),
+        "partials": (num_partials, np.float64),
+    }
 
 
 def launch_iterations(

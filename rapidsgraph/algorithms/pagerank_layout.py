@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,7 @@ MIN_GROUPED_BYTES = 2**26
 CACHE_BYTES = 192 * 1024  # of shared memory; more would leave too little L1 cache
 MIN_CACHED_GATHERS = 0.1  # fraction of gathers that must hit the cache to be worth filling it
 SIMILAR_COVERAGE = 0.9  # rows and contributions share an order that covers this much of the best
+ZEROED_BUFFERS = ("chunk_sums", "arrived_chunks", "arrived_blocks", "partials")
 NUM_CPU_BLOCKS = 64  # vertex ranges with a partial sum each, on a CPU
 MIN_BLOCK_SIZE = 2**10  # rows plus arcs of such a range; the kernel allocates memory for each
 
@@ -449,22 +450,22 @@ def _count_cacheable(count: int, value_type: type) -> int:
     return min(count, cache_bytes // np.dtype(value_type).itemsize)
 
 
-def allocate_buffers(layout: PageRankLayout) -> dict[str, Array]:
-    """Return the arrays that `launch_iterations` needs only within a launch, by parameter name."""
-    xp = device.array_module(layout.order)
-    if xp is np:
+def buffer_sizes(layout: PageRankLayout) -> dict[str, tuple[int, Any]]:
+    """Return the sizes and types of arrays that `launch_iterations` needs only within a launch.
+
+    Those in `ZEROED_BUFFERS` have to be 0 before the first launch.
+    """
+    if not device.is_on_gpu(layout.order):
         num_blocks = (layout.order.size + layout.neighbors.size) // MIN_BLOCK_SIZE
         num_partials = 2 * min(max(num_blocks, 1), NUM_CPU_BLOCKS)
     else:
         num_partials = 4 * device.max_cooperative_blocks()
-    return device.allocate(
-        xp,
-        zeroed=("chunk_sums", "arrived_chunks", "arrived_blocks", "partials"),
-        chunk_sums=(max(layout.num_chunks, 1), np.float64),
-        arrived_chunks=(layout.num_long_rows + 1, np.int32),
-        arrived_blocks=(1, np.uint64),
-        partials=(num_partials, np.float64),
-    )
+    return {
+        "chunk_sums": (max(layout.num_chunks, 1), np.float64),
+        "arrived_chunks": (layout.num_long_rows + 1, np.int32),
+        "arrived_blocks": (1, np.uint64),
+        "partials": (num_partials, np.float64),
+    }
 
 
 def launch_iterations(
@@ -494,7 +495,7 @@ def launch_iterations(
     pagerank : array of the value type, shape (rows,)
         PageRank of the dangling vertices.
     buffers : dict
-        From `allocate_buffers`.
+        The arrays of `buffer_sizes`.
     state : float64, shape (5,)
         As in pagerank.cu.
     num_isolated : int

@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 
 SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
 NUM_COUNTERS = 24  # of bfs.cu and sssp.cu: three sets per round, report and team barrier
+ZEROED = ("counters", "arrived_blocks")  # by which blocks synchronize
 GPU_FULL_WIDTH_DEGREE = 4  # mean degree up to which a GPU begins with the full width
 SAMPLE_SIZE = 2**16  # weights that determine the initial delta
 # Standard deviation of the logarithm of the weights from which a radix heap is faster on a CPU:
@@ -225,17 +226,17 @@ def run_bfs(
     targets = ids[:0] if targets is None else targets
     in_adjacency = graph.csc if bottom_up else adjacency
     mask_size = frames.mask_size(num_vertices) if with_masks else 0
-    results = device.allocate(
-        xp, zeroed=("state",), state=(2, np.int64), reached_mask=(mask_size, np.uint32),
-        predecessor_mask=(mask_size if predecessors else 0, np.uint32),
-    )  # fmt: skip
-    distances = xp.empty(num_vertices, xp.int32)
-    predecessor_ids = xp.empty(num_vertices if predecessors else 0, xp.int32)
     num_words = (num_vertices + 31) // 32
     num_queues = 2 if xp is not np else 3  # two queues, or 64-bit keys and a queue
-    work_space = _allocate_work_space(
-        graph, queues=(num_queues * num_vertices + 2, np.int32),
-        frontier_bits=(3 * num_words, np.uint32),
+    arrays = device.allocate_groups(
+        xp,
+        {"state": (2, np.int64), "reached_mask": (mask_size, np.uint32),
+         "predecessor_mask": (mask_size if predecessors else 0, np.uint32),
+         "distances": (num_vertices, np.int32)},
+        {"predecessors": (num_vertices if predecessors else 0, np.int32)},
+        {**_work_space_sizes(graph), "queues": (num_queues * num_vertices + 2, np.int32),
+         "frontier_bits": (3 * num_words, np.uint32)},
+        zeroed=("state", *ZEROED),
     )  # fmt: skip
     device.launch(
         "bfs", "search", size=num_vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
@@ -244,20 +245,20 @@ def run_bfs(
         bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
         num_targets=targets.size, targets=targets,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors,
-        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors, distances=distances,
-        predecessors=predecessor_ids, with_masks=with_masks, **results, **work_space,
+        in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors,
+        with_masks=with_masks, **arrays,
     )  # fmt: skip
-    num_rounds = results["state"][0]
+    num_rounds = arrays["state"][0]
     if logger.isEnabledFor(logging.DEBUG):  # on a GPU, reading the number waits for the search
         logger.debug("bfs: %d levels from %d sources", int(num_rounds), ids.size)
-    result = TraversalResult(distances, predecessor_ids, num_rounds)
+    result = TraversalResult(arrays["distances"], arrays["predecessors"], num_rounds)
     if with_masks:
-        read_state, num_sources = device.start_reading(results["state"]), ids.size
+        read_state, num_sources = device.start_reading(arrays["state"]), ids.size
         result.distance_mask = frames.NullMask(
-            results["reached_mask"], lambda: read_state()[1], expected_reached
+            arrays["reached_mask"], lambda: read_state()[1], expected_reached
         )
         result.predecessor_mask = frames.NullMask(
-            results["predecessor_mask"], lambda: max(read_state()[1] - num_sources, 0),
+            arrays["predecessor_mask"], lambda: max(read_state()[1] - num_sources, 0),
             None if expected_reached is None else max(expected_reached - num_sources, 0),
         )  # fmt: skip
     return result
@@ -364,7 +365,7 @@ def relax_from(
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
         min_distance=device.full(3, math.inf, np.float64, xp),
         pull_start=xp.empty(1, np.float64) if pull_start is None else pull_start,
-        state=state, **_allocate_work_space(graph),
+        state=state, **device.allocate(xp, zeroed=ZEROED, **_work_space_sizes(graph)),
     )  # fmt: skip
     return state[0]
 
@@ -375,17 +376,16 @@ def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
     return xp.zeros(size, xp.int32) if xp is np else xp.empty(size, xp.int32)
 
 
-def _allocate_work_space(graph: Any, **sizes: tuple[int, Any]) -> dict[str, Array]:
-    """Return the work space of a traversal by parameter name, and other arrays by size and type.
+def _work_space_sizes(graph: Any) -> dict[str, tuple[int, Any]]:
+    """Return the sizes and types of the work space of a traversal by parameter name.
 
-    The arrays by which blocks synchronize are 0. `chunks` lists parts of long adjacency lists of
-    two frontiers.
+    Those in `ZEROED` have to be 0. `chunks` lists parts of long adjacency lists of two frontiers.
     """
     num_chunks = 0 if graph.xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
-    return device.allocate(
-        graph.xp, zeroed=("counters", "arrived_blocks"), counters=(NUM_COUNTERS, np.int64),
-        arrived_blocks=(1, np.uint64), chunks=(num_chunks, np.int64), **sizes,
-    )  # fmt: skip
+    return {
+        "counters": (NUM_COUNTERS, np.int64), "arrived_blocks": (1, np.uint64),
+        "chunks": (num_chunks, np.int64),
+    }  # fmt: skip
 
 
 def _compute_predecessors(

@@ -14,7 +14,6 @@ import os
 import shutil
 import sys
 import warnings
-import weakref
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
@@ -39,6 +38,7 @@ CGROUP_V2 = ("memory.max", "memory.current", "inactive_file")
 NO_CGROUP_LIMIT = 1 << 60  # version 1 reports a number near 2^63 for an unlimited group
 
 ALIGNMENT = 256  # bytes, of arrays that share an allocation
+MAX_SHARED_BYTES = 2**20  # of a group of arrays that may be kept longer than needed
 MAX_READ_BYTES = 64  # of values that `start_reading` copies
 MIN_CUDA_CACHE_BYTES = 2**24  # CuPy's kernel cache is not used on a disk with less free space
 
@@ -96,9 +96,8 @@ def allocate(
         }
     starts, num_bytes = {}, 0
     for name in (*zeroed, *(name for name in sizes if name not in zeroed)):
-        size, dtype = sizes[name]
         starts[name] = num_bytes
-        num_bytes += -(-size * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+        num_bytes += _aligned_bytes(*sizes[name])
         if len(starts) == len(zeroed):
             zeroed_bytes = num_bytes
     memory = xp.cuda.alloc(num_bytes)
@@ -108,6 +107,30 @@ def allocate(
         name: xp.ndarray(size, dtype, memory + starts[name])
         for name, (size, dtype) in sizes.items()
     }
+
+
+def _aligned_bytes(size: int, dtype: Any) -> int:
+    return -(-size * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+
+
+def allocate_groups(
+    xp: ArrayModule, *groups: dict[str, tuple[int, Any]], zeroed: Collection[str] = ()
+) -> dict[str, Array]:
+    """Return arrays by name as `allocate` does, with an allocation for each group of sizes.
+
+    The memory of a group is freed with its last array. Small groups share that of the first one,
+    which should be kept longest.
+    """
+    common, separate = dict(groups[0]), []
+    for group in groups[1:]:
+        if xp is np or sum(_aligned_bytes(*size) for size in group.values()) <= MAX_SHARED_BYTES:
+            common |= group
+        else:
+            separate.append(group)
+    arrays: dict[str, Array] = {}
+    for group in (common, *separate):
+        arrays |= allocate(xp, zeroed=[name for name in zeroed if name in group], **group)
+    return arrays
 
 
 def start_reading(values: Array) -> Callable[[], list[Any]]:
@@ -137,23 +160,35 @@ def start_reading(values: Array) -> Callable[[], list[Any]]:
         memory.ptr, values.data.ptr, values.nbytes, cuda.runtime.memcpyDeviceToHost, stream.ptr
     )
     has_arrived.record(stream)
-    copy = np.frombuffer(memory, values.dtype, values.size)
-    # The array may share a large allocation. Pools reuse memory in the order of the stream, so it
-    # may be freed before the copy has run.
-    del values
+    return _Reading(memory, has_arrived, idle, values.dtype, values.size)
 
-    @functools.cache
-    def wait() -> list[Any]:
-        has_arrived.synchronize()
-        result: list[Any] = copy.tolist()
-        return result
 
-    def release() -> None:
-        has_arrived.synchronize()  # an error may have prevented a call of `wait`
-        idle.append((memory, has_arrived))
+class _Reading:
+    """A copy of values to page-locked memory, which returns to a pool afterwards.
 
-    weakref.finalize(wait, release).atexit = False
-    return wait
+    The values may share a large allocation. Pools reuse memory in the order of the stream, so it
+    may be freed before the copy has run.
+    """
+
+    __slots__ = "_has_arrived", "_idle", "_memory", "_numbers", "_values"
+
+    def __init__(
+        self, memory: Any, has_arrived: Any, idle: list[tuple[Any, Any]], dtype: Any, size: int
+    ) -> None:
+        self._memory, self._has_arrived, self._idle = memory, has_arrived, idle
+        self._values = np.frombuffer(memory, dtype, size)
+        self._numbers: list[Any] | None = None
+
+    def __call__(self) -> list[Any]:
+        if self._numbers is None:
+            self._has_arrived.synchronize()
+            self._numbers = self._values.tolist()
+        return self._numbers
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # at exit, when CUDA may have shut down
+            self._has_arrived.synchronize()  # an error may have prevented a call
+            self._idle.append((self._memory, self._has_arrived))
 
 
 def synchronize(xp: ArrayModule) -> None:

@@ -171,7 +171,8 @@ def _iterate(
         As for `pagerank_layout.launch_iterations`; both are updated.
     """
     xp, contributions = device.array_module(state), buffer.array
-    buffers = pagerank_layout.allocate_buffers(layout)
+    sizes = pagerank_layout.buffer_sizes(layout)
+    buffers = device.allocate(xp, zeroed=pagerank_layout.ZEROED_BUFFERS, **sizes)
     is_alone = communicator.size == 1
     done, residual = 0, math.inf
     # Copies for the cache are made between launches.

@@ -273,6 +273,19 @@ def test_arrays_share_an_allocation_on_a_gpu(module):
 
 
 @pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def test_small_groups_share_the_first_allocation(module):
+    xp = pytest.importorskip(module)
+    sizes = {"result": 2**21, "small": 3, "empty": 0, "large": 2**20 + 1, "zeros": 5}
+    kept, *others = [{name: (size, np.uint8)} for name, size in sizes.items()]
+    arrays = device.allocate_groups(xp, kept, *others, zeroed=("large", "small", "zeros"))
+    assert {name: array.size for name, array in arrays.items()} == sizes
+    assert not any(arrays[name].any() for name in ("large", "small", "zeros"))
+    if xp is not np:
+        owners = {name: array.data.mem for name, array in arrays.items()}
+        assert {name for name in owners if owners[name] is not owners["result"]} == {"large"}
+
+
+@pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
 def test_a_few_values_are_read_later(module):
     xp = pytest.importorskip(module)
     values = [xp.arange(start, start + 3, dtype=xp.int64) for start in (5, 7)]
