@@ -197,7 +197,11 @@ def astype(values: Array, dtype: Any) -> Array:
 
 def copy(values: Array) -> Array:
     """Return a copy of C-contiguous values."""
-    return _convert(values, values.dtype) if is_on_gpu(values) else values.copy()
+    if not is_on_gpu(values):
+        return values.copy()
+    copied = array_module(values).empty(values.size, values.dtype)
+    copied.data.copy_from_device_async(values.data, values.nbytes)
+    return copied
 
 
 def _convert(values: Array, dtype: Any) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -131,8 +130,8 @@ class NullableIntegers:
         return integers if is_shared else column
 
 
-def mask_columns(columns: Sequence[Any]) -> list[tuple[Any, NullMask]]:
-    """Return the values of nullable columns as columns of pylibcudf, and their masks.
+def mask_columns(columns: Sequence[Any]) -> list[tuple[Array, NullMask]]:
+    """Return the values of nullable columns of cuDF, and their masks.
 
     Counting the valid rows waits for the GPU twice at most; `bools_to_mask` of pylibcudf does for
     each column.
@@ -141,7 +140,6 @@ def mask_columns(columns: Sequence[Any]) -> list[tuple[Any, NullMask]]:
     ----------
     columns : sequence of NullableIntegers or (array, array of bool)
     """
-    plc = importlib.import_module("pylibcudf")
     without_mask = [
         number
         for number, column in enumerate(columns)
@@ -162,7 +160,7 @@ def mask_columns(columns: Sequence[Any]) -> list[tuple[Any, NullMask]]:
             mask = NullMask(new_masks[number], functools.partial(count_valid, position))
         else:
             values, mask = column.values(), column.mask
-        result.append((plc.Column.from_cuda_array_interface(values), mask))
+        result.append((values, mask))
     return result
 
 

@@ -69,7 +69,7 @@ def _make_pandas(columns: Mapping[str, Any]) -> Frame:
     The constructor of a frame takes longer than most algorithms on a small graph. Blocks of numbers
     and of pandas' own array types do without it, and the labels are converted once.
     """
-    pandas, index_of_names = _import_pandas(), _pandas_labels(tuple(columns))
+    pandas, index_of_names = _import_module("pandas"), _pandas_labels(tuple(columns))
     if index_of_names is None:
         return pandas.DataFrame(columns, copy=False)
     labels = index_of_names.view()  # a caller may name the index
@@ -87,7 +87,7 @@ def _pandas_blocks(columns: Collection[Any]) -> list[tuple[Any, np.ndarray]] | N
     array_type = _block_type()
     if array_type is None:
         return None
-    object_array_type = _import_pandas().arrays.NumpyExtensionArray  # which no frame has
+    object_array_type = _import_module("pandas").arrays.NumpyExtensionArray  # which no frame has
     blocks = []
     for values, position in zip(columns, _positions(len(columns)), strict=True):
         if type(values) is np.ndarray and values.dtype.kind in "iufb":
@@ -103,18 +103,19 @@ def _pandas_blocks(columns: Collection[Any]) -> list[tuple[Any, np.ndarray]] | N
 
 def _is_numbered_text(values: Any) -> bool:
     """Return whether a pandas Series is text of Arrow whose index is that of a new frame."""
-    return is_arrow_text(values) and values.index.equals(_import_pandas().RangeIndex(len(values)))
+    pandas = _import_module("pandas")
+    return is_arrow_text(values) and values.index.equals(pandas.RangeIndex(len(values)))
 
 
-@functools.cache
-def _import_pandas() -> Any:
-    return importlib.import_module("pandas")
+@functools.cache  # a lookup of an imported module takes longer
+def _import_module(name: str) -> Any:
+    return importlib.import_module(name)
 
 
 @functools.cache
 def _block_type() -> Any:
     """Return the type of pandas' own arrays, or None before pandas 3, which cannot take blocks."""
-    pandas = _import_pandas()
+    pandas = _import_module("pandas")
     has_blocks = hasattr(pandas.api, "internals")
     return pandas.api.extensions.ExtensionArray if has_blocks else None
 
@@ -128,7 +129,7 @@ def _positions(count: int) -> list[np.ndarray]:
 def _pandas_labels(names: tuple[Any, ...]) -> Any:
     """Return the index of column names, or None if one is no text."""
     is_text = all(isinstance(name, str) for name in names)
-    return _import_pandas().Index(names) if is_text else None
+    return _import_module("pandas").Index(names) if is_text else None
 
 
 def _make_cudf(columns: Mapping[str, Any]) -> Frame:
@@ -137,7 +138,7 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
     This goes through pylibcudf, because the constructors of cuDF take longer than a small BFS.
     Kernels on the current stream of CuPy may still write the columns, but the nulls are counted.
     """
-    cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
+    cudf, plc = _import_module("cudf"), _import_module("pylibcudf")
     plc_columns: dict[str, Any] = {}
     nullable: dict[str, Any] = {}
     for name, column in columns.items():
@@ -154,14 +155,12 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
         elif is_nullable:
             nullable[name] = column
         else:
-            plc_columns[name] = plc.Column.from_cuda_array_interface(values)
+            plc_columns[name] = _plc_column(values)
     masked = dict(zip(nullable, mask_columns(list(nullable.values())), strict=True))
 
     def assemble(counts: Mapping[str, int]) -> Frame:
         for name, (values, mask) in masked.items():
-            num_nulls = values.size() - counts[name]
-            words = plc.gpumemoryview(mask.words) if num_nulls else None
-            plc_columns[name] = values.with_mask(words, num_nulls)
+            plc_columns[name] = _plc_column(values, mask.words, len(values) - counts[name])
         table = plc.Table([plc_columns[name] for name in columns])
         return cudf.DataFrame.from_pylibcudf(table, {"columns": list(columns)})
 
@@ -173,12 +172,31 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
     return early if counts == expected else assemble(counts)
 
 
+def _plc_column(values: device.Array, mask: device.Array = None, num_nulls: int = 0) -> Any:
+    """Return a column of pylibcudf that shares memory with the array, and with the mask if needed.
+
+    `from_cuda_array_interface` takes twice as long.
+    """
+    assert values.flags.c_contiguous
+    plc = _import_module("pylibcudf")
+    words = plc.gpumemoryview(mask) if num_nulls else None
+    data = plc.gpumemoryview(values)
+    return plc.Column(_plc_type(values.dtype), len(values), data, words, num_nulls, 0, [])
+
+
+@functools.cache
+def _plc_type(dtype: np.dtype[Any]) -> Any:
+    """Return the type of pylibcudf of a NumPy type."""
+    plc, values = _import_module("pylibcudf"), device.import_cupy().empty(1, dtype)
+    return plc.Column.from_cuda_array_interface(values).type()
+
+
 def decode_text(kind: str, codes: device.Array, categories: Sequence[str]) -> Any:
     """Return a column of the category of each code, or the codes where arrays hold no text."""
     if kind == "cudf":
-        plc, cupy = importlib.import_module("pylibcudf"), device.import_cupy()
+        plc, cupy = _import_module("pylibcudf"), device.import_cupy()
         table = _category_table(tuple(categories), cupy.cuda.runtime.getDevice())
-        indices = plc.Column.from_cuda_array_interface(device.astype(codes, np.int32))
+        indices = _plc_column(device.astype(codes, np.int32))
         policy = plc.copying.OutOfBoundsPolicy.DONT_CHECK
         return plc.copying.gather(table, indices, policy).columns()[0]
     if device.is_on_gpu(codes):
@@ -228,13 +246,13 @@ def _encode_categories(categories: tuple[str, ...]) -> tuple[np.ndarray, np.ndar
 @functools.cache
 def _pandas_categories(categories: tuple[str, ...]) -> Any:
     """Return a text array of pandas, which takes as long to make as a small SCAN does."""
-    return _import_pandas().Series(categories).array
+    return _import_module("pandas").Series(categories).array
 
 
 @functools.cache  # to copy a few strings to a GPU takes longer than to gather many
 def _category_table(categories: tuple[str, ...], _device_id: int) -> Any:
     """Return a pylibcudf table of one column, the categories, on the current GPU."""
-    cudf, plc = importlib.import_module("cudf"), importlib.import_module("pylibcudf")
+    cudf, plc = _import_module("cudf"), _import_module("pylibcudf")
     return plc.Table([cudf.Series(list(categories)).to_pylibcudf()[0]])
 
 
@@ -251,13 +269,13 @@ def _mask_column(kind: str, values: Any, valid: Any) -> Any:
     """Return a column of which the rows that are not valid are null."""
     library = library_name(values)
     if library == "cudf":  # text
-        return values.where(importlib.import_module("cudf").Series(valid))
+        return values.where(_import_module("cudf").Series(valid))
     if library == "pandas":
         return (values.astype(object) if kind == "arrays" else values).where(valid, None)
     if kind == "arrays":
         return device.where(valid, values, -1)
     if kind == "pandas":
-        return _import_pandas().arrays.IntegerArray(values, ~valid)
+        return _import_module("pandas").arrays.IntegerArray(values, ~valid)
     import pyarrow
 
     return pyarrow.array(values, mask=~valid)
