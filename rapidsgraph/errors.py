@@ -98,7 +98,7 @@ class GraphError(ValueError):
         """
         if line is None:
             return self.with_fields(path=path, _template=f"{path}: {self._template}")
-        template = self._template.replace(" in row {row} of ", " in ")
+        template = self._template.replace(" in row {row} of ", " in ").replace(" in row {row}", "")
         return self.with_fields(path=path, _template=f"{path}, line {line}: {template}")
 
     def with_frame(self, parameter: str) -> Self:
@@ -199,8 +199,9 @@ class ConvergenceError(GraphError):
 
     def describe(self, max_iterations: str, tolerance: str, no_tolerance: str) -> str:
         """Return the message with the caller's notation for two parameters and a tolerance of 0."""
+        iterations = f"{self.iterations} iteration{'s' * (self.iterations != 1)}"
         return (
-            f"not converged: after {self.iterations} iterations the values still change by "
+            f"not converged: after {iterations} the values still change by "
             f"{self.residual:.3g} in total, more than the tolerance {self.tolerance:g}; raise "
             f"{max_iterations} or {tolerance}, or give {no_tolerance} to accept the last values"
         )

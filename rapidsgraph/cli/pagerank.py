@@ -1,5 +1,7 @@
 """Command ``pagerank``."""
 
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +11,10 @@ import rapidsgraph as rg
 
 from .. import io
 from ..algorithms.pagerank import DANGLING, METHODS, PageRankMethod, Precision
+from ..errors import GraphError
 from ..graph.local_graph import storage_of
 from ..graph.multi_edges import MULTI_EDGES, MultiEdges
+from ..io.inputs import open_input
 from ..validation import DEFAULT_WEIGHT
 from .app import DeviceOption, app, command, print_highest
 from .files import FormatOption, OutputFormatOption, open_edges
@@ -45,6 +49,20 @@ from .options import (
     vertex_columns,
 )
 from .store_differences import default_multi_edges
+
+
+@contextlib.contextmanager
+def _located_rows(tables: Mapping[str, str | None], columns: Sequence[str]) -> Iterator[None]:
+    """Add the file, and in text the line, to an error about a row of one of the tables."""
+    try:
+        yield
+    except GraphError as error:
+        path = tables.get(error.parameter or "")
+        if error.row is None or not path or Path(path).is_fifo():  # read once only
+            raise
+        with open_input(path) as files:
+            located = io.locate_error(error, files, columns)
+        raise located from None
 
 
 @command(
@@ -199,17 +217,18 @@ def pagerank(
             directed=not undirected,
             **policies,
         )
-    result = rg.pagerank(
-        graph,
-        damping=damping,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        method=method,
-        precision=precision,
-        progress=progress,
-        memory_limit=memory_limit,
-        **parameters,
-    )
+    with _located_rows(tables, [*names, "value"]):
+        result = rg.pagerank(
+            graph,
+            damping=damping,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            method=method,
+            precision=precision,
+            progress=progress,
+            memory_limit=memory_limit,
+            **parameters,
+        )
     run.end_step("PageRank")
     run.report_graph(graph)
     if is_store(edges) and graph.weighted:

@@ -15,8 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import GraphError, VertexTypeError
+from ..errors import GraphError, VertexNotFoundError, VertexTypeError
 from ..graph.local_graph import storage_of
+from ..graph.vertex_arguments import find_vertices
 from ..io.columnar_files import id_type_of
 from ..io.edge_files import Table, open_table
 from ..io.inputs import Input, open_input
@@ -227,7 +228,15 @@ def source_names(sources: Sequence[Source], graph: Any) -> list[Any]:
     storage = storage_of(graph)
     distinct = storage.names.distinct
     are_integers = [values is None or isinstance(values, storage.xp.ndarray) for values in distinct]
-    return convert_names(sources, storage.names.labels, are_integers)
+    names = convert_names(sources, storage.names.labels, are_integers)
+    try:
+        find_vertices(storage.labeling, names, "--from")
+    except VertexNotFoundError as error:
+        where, _ = sources[error.row or 0]
+        if where.startswith("--"):  # the algorithm reports words of the command line
+            return names
+        raise error.with_fields(parameter=where) from None
+    return names
 
 
 def convert_names(

@@ -161,9 +161,20 @@ def read_edges(
     return frame
 
 
-def locate_error(error: GraphError, files: InputFiles) -> GraphError:
-    """Return an error about a row of `read_edges` with the file and, in text, the line."""
-    return add_location(error, open_table(files, POSITIONAL))
+def locate_error(
+    error: GraphError, files: InputFiles, columns: Sequence[str] = POSITIONAL
+) -> GraphError:
+    """Return an error about a row with its file and, in text, its line.
+
+    Parameters
+    ----------
+    error : GraphError
+        About a row of the frame that `read_edges` or another function read.
+    files : InputFiles
+    columns : sequence of str
+        Names of the columns of a file without a header.
+    """
+    return add_location(error, open_table(files, columns))
 
 
 def add_location(error: GraphError, table: Table, first_row: int = 0) -> GraphError:

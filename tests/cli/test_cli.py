@@ -148,6 +148,33 @@ def test_files_of_values(edges, tmp_path):
         assert written["pagerank"].tolist() == expected["pagerank"].tolist()
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("vertex,w\nc,1\n\nb,-1\n", "line 4: {}: the value is -1.0; it must be finite"),
+        ("vertex,w\nc,1\nb,2\nc,3\n", "line 2: {}: the vertex is given more than once\n"),
+        ("vertex,w\nb,1\nq,2\n", "line 3: {}: vertex 'q' is not in the graph\n"),
+        ("vertex,w\nb,0\nc,0\n", None),  # about no row
+    ],
+)
+@pytest.mark.parametrize("option", ["personalization", "start", "dangling"])
+def test_lines_of_wrong_values(edges, tmp_path, option, text, message):
+    path = tmp_path / "values.csv"
+    path.write_text(text)
+    done = run("pagerank", edges, f"--{option}", path, code=1)
+    if message is None:
+        assert done.stderr.startswith(f"error: {option}: the values sum to 0.0")
+    else:
+        assert done.stderr.startswith(f"error: {path}, {message.format(option)}")
+
+
+def test_row_of_a_wrong_value_in_parquet(edges, tmp_path):
+    path = tmp_path / "values.parquet"
+    write_frame(pd.DataFrame({"vertex": ["b", "c"], "w": [1.0, -2.0]}), path)
+    done = run("pagerank", edges, "--start", path, code=1)
+    assert done.stderr.startswith(f"error: {path}: start: the value in row 1 is -2.0")
+
+
 @pytest.mark.parametrize("dangling", [None, "uniform", "drop", "FILE"])
 def test_dangling_beside_personalization(tmp_path, dangling):
     """Vertex 2 is dangling; --verify applies the same formula."""

@@ -269,6 +269,17 @@ def test_names_of_several_columns(tmp_path):
         assert done.stderr == f"error: {message}\n"
 
 
+@pytest.mark.parametrize("command", ["bfs", "sssp"])
+def test_a_source_in_a_file_that_is_not_in_the_graph(edges, tmp_path, command):
+    starts = tmp_path / "starts.csv"
+    starts.write_text("vertex\na\nq\nb\nr\n")
+    done = run(command, edges, "--from-file", starts, code=1)
+    message = "2 of 4 vertices are not in the graph: 'q', 'r'"
+    assert done.stderr == f"error: {starts}, line 3: {message}\n"
+    done = run(command, edges, "--from", "z", "--from-file", starts, code=1)
+    assert done.stderr.startswith("error: --from: 3 of 5 vertices are not in the graph: 'z', ")
+
+
 # What is said
 
 
