@@ -7,7 +7,15 @@ import naive
 import networkx
 import numpy as np
 import pytest
-from conftest import FrameMaker, assert_close, columns_of, random_edges, ranks_of, to_pandas
+from conftest import (
+    FrameMaker,
+    assert_close,
+    build_storage,
+    columns_of,
+    random_edges,
+    ranks_of,
+    to_pandas,
+)
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms.pagerank import PageRankProblem
@@ -239,6 +247,31 @@ def test_without_tolerance_so_many_iterations(make_arrays, method, iterations, d
     ranks = ranks_of(rg.pagerank(graph, method=method, **options))
     expected = naive.pagerank(edges, iterations=iterations, dangling=dangling)
     assert_close(ranks, expected, 1e-15)
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("options", [{}, {"dangling": "drop"}, {"personalization": RESTARTS}])
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
+def test_few_iterations_read_the_adjacency(make_arrays, precision, directed, weighted, options):
+    """The first call reads it; a second one makes a layout."""
+    edges = random_edges(9, weighted=weighted)
+    graph = build_storage(
+        make_arrays(columns_of(edges)), weight="weight" if weighted else None, directed=directed,
+        multi_edges="keep", vertices=70,
+    )  # fmt: skip
+    layouts = []
+    for iterations in (3, 1, 2):
+        ranks = rg.pagerank(
+            graph, tolerance=0, max_iterations=iterations, precision=precision, **options
+        )
+        expected = naive.pagerank(
+            edges, range(70), iterations=iterations, directed=directed, **options
+        )
+        assert_close(ranks_of(ranks), expected, 1e-15 if precision == "double" else 1e-7)
+        layouts.append(any(key.startswith("PageRank") for key in graph._cache))
+    assert layouts == [False, True, True]
 
 
 @by_method_or_frames

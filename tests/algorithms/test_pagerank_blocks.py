@@ -159,8 +159,8 @@ def test_few_iterations_use_a_blocked_layout_that_is_there(make_arrays, monkeypa
     monkeypatch.setattr(pagerank_blocks, "pays_off", lambda _, iterations: iterations > 5)
     graph = build_storage(make_arrays(edges_of(1)), vertices=VERTICES, multi_edges="keep")
     layouts = []
-    for iterations in (2, 9, 2):
+    for iterations in (2, 2, 9, 2):  # the first call reads the adjacency
         rg.pagerank(graph, tolerance=0, max_iterations=iterations)
         layouts.append([key for key in graph._cache if key.startswith("PageRank")])
-    assert layouts[0] == ["PageRank layout, float64"]
-    assert layouts[1] == layouts[2] == ["PageRank blocks, float64"]  # without the other
+    assert layouts[:2] == [[], ["PageRank layout, float64"]]
+    assert layouts[2] == layouts[3] == ["PageRank blocks, float64"]  # without the other
