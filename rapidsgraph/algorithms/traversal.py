@@ -45,13 +45,13 @@ logger = logging.getLogger(__name__)
 
 SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
 NUM_COUNTERS = 24  # of bfs.cu and sssp.cu: three sets per round, report and team barrier
-ZEROED = ("counters", "arrived_blocks")  # by which blocks synchronize
+ZEROED_BUFFERS = ("counters", "arrived_blocks")  # by which blocks synchronize
 GPU_FULL_WIDTH_DEGREE = 4  # mean degree up to which a GPU begins with the full width
 SAMPLE_SIZE = 2**16  # weights that determine the initial delta
 # Standard deviation of the logarithm of the weights from which a radix heap is faster on a CPU:
 # no width of the near queue fits weights of many magnitudes.
 MIN_LOG_DEVIATION = 5.0
-REACHED_KEY = "vertices that each of the last two searches reached"  # in a graph's cache
+REACHED_KEY = "vertices reached by the last two searches"  # in a graph's cache
 
 
 @dataclass
@@ -86,9 +86,11 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     with_masks = graph.xp is not np and graph.labeling.library == "cudf"
     ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS", wait=not with_masks)
     bottom_up = is_graph or not graph.directed
+    is_predictable = with_masks and parameters.depth_limit == NO_VERTEX
     result = run_bfs(
         graph, ids, parameters.depth_limit, parameters.predecessors, bottom_up,
-        with_masks=with_masks, expected_reached=_expect_reached(graph),
+        with_masks=with_masks,
+        expected_reached=_expect_reached(graph) if is_predictable else None,
     )  # fmt: skip
     mask = result.distance_mask
     distances = frames.NullableIntegers(result.distances, null=-1, mask=mask)
@@ -96,25 +98,24 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     if mask is not None and not mask.count_valid():
         resolve_vertices(graph.labeling, parameters.source)  # raises the error
         raise AssertionError("a search from a vertex of the graph reached none")
-    if mask is not None:
+    if is_predictable and mask is not None:
         _record_reached(graph, mask.count_valid())
     return frame
 
 
 def _expect_reached(graph: LocalGraph) -> int | None:
-    """Return how many vertices a search probably reaches: as many as both of the last two, or None.
+    """Return how many vertices the last two searches of a graph reached, if they agree, else None.
 
-    Most searches of a graph begin in its largest component.
+    Most searches begin in the largest component.
     """
     previous, last = graph.cached(REACHED_KEY, lambda: (None, None))
     return last if previous == last else None
 
 
 def _record_reached(graph: LocalGraph, num_reached: int) -> None:
-    """Record how many vertices a search has reached, for `_expect_reached`."""
+    """Record how many vertices a search without a depth limit has reached."""
     _, last = graph.cached(REACHED_KEY, lambda: (None, None))
-    graph.uncache(REACHED_KEY)
-    graph.cached(REACHED_KEY, lambda: (last, num_reached))
+    graph.replace_cached(REACHED_KEY, (last, num_reached))
 
 
 def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
@@ -220,7 +221,7 @@ def run_bfs(
     """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing.
 
     With int32 `targets`, the search ends with the level of the farthest one. Ids of -1 are ignored.
-    `expected_reached` is the probable number of vertices reached, for masks.
+    `expected_reached` is the probable number of vertices reached, for the masks of `with_masks`.
     """
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
     targets = ids[:0] if targets is None else targets
@@ -236,7 +237,7 @@ def run_bfs(
         {"predecessors": (num_vertices if predecessors else 0, np.int32)},
         {**_work_space_sizes(graph), "queues": (num_queues * num_vertices + 2, np.int32),
          "frontier_bits": (3 * num_words, np.uint32)},
-        zeroed=("state", *ZEROED),
+        zeroed=("state", *ZEROED_BUFFERS),
     )  # fmt: skip
     device.launch(
         "bfs", "search", size=num_vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
@@ -365,7 +366,7 @@ def relax_from(
         marks=xp.zeros((1 if xp is np else 2) * num_vertices, xp.int32),
         min_distance=device.full(3, math.inf, np.float64, xp),
         pull_start=xp.empty(1, np.float64) if pull_start is None else pull_start,
-        state=state, **device.allocate(xp, zeroed=ZEROED, **_work_space_sizes(graph)),
+        state=state, **device.allocate(xp, zeroed=ZEROED_BUFFERS, **_work_space_sizes(graph)),
     )  # fmt: skip
     return state[0]
 
@@ -379,7 +380,8 @@ def allocate_queues(num_vertices: int, xp: ModuleType) -> Array:
 def _work_space_sizes(graph: Any) -> dict[str, tuple[int, Any]]:
     """Return the sizes and types of the work space of a traversal by parameter name.
 
-    Those in `ZEROED` have to be 0. `chunks` lists parts of long adjacency lists of two frontiers.
+    Those in `ZEROED_BUFFERS` have to be 0. `chunks` lists parts of long adjacency lists of two
+    frontiers.
     """
     num_chunks = 0 if graph.xp is np else 4 * (graph.num_arcs // FRONTIER_CHUNK + 2)
     return {

@@ -38,7 +38,7 @@ CGROUP_V2 = ("memory.max", "memory.current", "inactive_file")
 NO_CGROUP_LIMIT = 1 << 60  # version 1 reports a number near 2^63 for an unlimited group
 
 ALIGNMENT = 256  # bytes, of arrays that share an allocation
-MAX_SHARED_BYTES = 2**20  # of a group of arrays that may be kept longer than needed
+MAX_MERGED_BYTES = 2**16  # of groups of arrays that are kept longer than needed
 MAX_READ_BYTES = 64  # of values that `start_reading` copies
 MIN_CUDA_CACHE_BYTES = 2**24  # CuPy's kernel cache is not used on a disk with less free space
 
@@ -116,21 +116,41 @@ def _aligned_bytes(size: int, dtype: Any) -> int:
 def allocate_groups(
     xp: ArrayModule, *groups: dict[str, tuple[int, Any]], zeroed: Collection[str] = ()
 ) -> dict[str, Array]:
-    """Return arrays by name as `allocate` does, with an allocation for each group of sizes.
+    """Return arrays by name as `allocate` does, with one allocation for each group on a GPU.
 
-    The memory of a group is freed with its last array. Small groups share that of the first one,
-    which should be kept longest.
+    If the groups after the first are small, they are placed in its allocation, and their memory is
+    freed with it.
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy.
+    *groups : dict from str to (int, dtype)
+        Number and type of the values of each array. The first group should live longest.
+    zeroed : collection of str, default ()
+        As for `allocate`.
     """
-    common, separate = dict(groups[0]), []
-    for group in groups[1:]:
-        if xp is np or sum(_aligned_bytes(*size) for size in group.values()) <= MAX_SHARED_BYTES:
-            common |= group
-        else:
-            separate.append(group)
+    names = [name for group in groups for name in group]
+    assert len(set(names)) == len(names)
+    assert set(zeroed) <= set(names)
+    _, *others = groups
+    if xp is np or _count_bytes(*others) <= MAX_MERGED_BYTES:
+        separate = []
+    else:
+        separate = [group for group in others if _count_bytes(group)]
+    merged: dict[str, tuple[int, Any]] = {}
+    for group in groups:
+        if group not in separate:
+            merged |= group
     arrays: dict[str, Array] = {}
-    for group in (common, *separate):
+    for group in (merged, *separate):
         arrays |= allocate(xp, zeroed=[name for name in zeroed if name in group], **group)
     return arrays
+
+
+def _count_bytes(*groups: dict[str, tuple[int, Any]]) -> int:
+    """Return the bytes that arrays of these sizes take in an allocation."""
+    return sum(_aligned_bytes(*size) for group in groups for size in group.values())
 
 
 def start_reading(values: Array) -> Callable[[], list[Any]]:
@@ -160,14 +180,14 @@ def start_reading(values: Array) -> Callable[[], list[Any]]:
         memory.ptr, values.data.ptr, values.nbytes, cuda.runtime.memcpyDeviceToHost, stream.ptr
     )
     has_arrived.record(stream)
-    return _Reading(memory, has_arrived, idle, values.dtype, values.size)
+    return _PendingRead(memory, has_arrived, idle, values.dtype, values.size)
 
 
-class _Reading:
-    """A copy of values to page-locked memory, which returns to a pool afterwards.
+class _PendingRead:
+    """A copy of values to page-locked memory, which returns to a pool with the last reference.
 
-    The values may share a large allocation. Pools reuse memory in the order of the stream, so it
-    may be freed before the copy has run.
+    It has no reference to the values, which may share a large allocation: memory is reused in the
+    order of the stream, so it may be freed before the copy has run.
     """
 
     __slots__ = "_has_arrived", "_idle", "_memory", "_numbers", "_values"
@@ -186,9 +206,11 @@ class _Reading:
         return self._numbers
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # at exit, when CUDA may have shut down
+        try:
             self._has_arrived.synchronize()  # an error may have prevented a call
             self._idle.append((self._memory, self._has_arrived))
+        except Exception:  # CUDA has failed or shut down; at exit, `suppress` may be gone
+            pass
 
 
 def synchronize(xp: ArrayModule) -> None:

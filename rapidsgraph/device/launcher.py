@@ -27,12 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.constants import BLOCK_THREADS, macros
+from ..kernels.constants import BLOCK_THREADS, COOPERATIVE_THREADS, macros
 from .arrays import Array, is_on_gpu
 from .threads import parallel_region
 
-STATIC_SHARED_BYTES = 4 * 1024  # of a block that has dynamic shared memory, too, at most
-DEFAULT_SHARED_BYTES = 48 * 1024  # of a block; CUDA requires a request for more
+STATIC_SHARED_BYTES = 4 * 1024  # of a block that has much dynamic shared memory, too, at most
 # Kernels without element types that the same call launches. Each group is one compilation, because
 # even the smallest kernel takes 0.03 seconds.
 GROUPS = {
@@ -266,8 +265,8 @@ def resident_blocks(function: Any, threads: int, shared_bytes: int) -> int:
 
 
 def max_cooperative_blocks() -> int:
-    """Return an upper bound on the blocks of a cooperative launch on the current GPU."""
-    return 32 * num_multiprocessors()
+    """Return an upper bound on the blocks of `COOPERATIVE_THREADS` that the current GPU holds."""
+    return _max_cooperative_blocks(current_gpu())
 
 
 def num_multiprocessors() -> int:
@@ -277,20 +276,27 @@ def num_multiprocessors() -> int:
 
 def max_shared_bytes() -> int:
     """Return the dynamic shared memory that a block may have on the current GPU, in bytes."""
-    return _max_shared_bytes(current_gpu())
+    return _max_shared_bytes_per_block(current_gpu()) - STATIC_SHARED_BYTES
 
 
 @functools.cache
-def _max_shared_bytes(device_id: int) -> int:
+def _max_shared_bytes_per_block(device_id: int) -> int:
     import cupy
 
-    attributes = cupy.cuda.Device(device_id).attributes
-    return attributes["MaxSharedMemoryPerBlockOptin"] - STATIC_SHARED_BYTES
+    return cupy.cuda.Device(device_id).attributes["MaxSharedMemoryPerBlockOptin"]
 
 
 def current_gpu() -> int:
     """Return the number of the current GPU; CuPy has been imported."""
     return sys.modules["cupy"].cuda.runtime.getDevice()
+
+
+@functools.cache
+def _max_cooperative_blocks(device_id: int) -> int:
+    import cupy
+
+    threads = cupy.cuda.Device(device_id).attributes["MaxThreadsPerMultiProcessor"]
+    return threads // COOPERATIVE_THREADS * _num_multiprocessors(device_id)
 
 
 @functools.cache
@@ -342,7 +348,7 @@ def _find_twin(stem: str, entry: str) -> Any:
 
 # Compiled functions by stem, entry, cooperative, device and types of the arrays.
 _bound_functions: dict[tuple, Any] = {}
-_shared_limits: dict[tuple, int] = {}  # dynamic shared memory that each of them may have, in bytes
+_with_shared_memory: set[tuple] = set()  # those that may have all the shared memory of a block
 
 
 def launch(
@@ -413,11 +419,11 @@ def launch(
         types = _bind(stem, entry, arrays)
         function = _cuda_function(stem, entry, types, cooperative, device_id)
         _bound_functions[key] = function
-    # Static shared memory alone is never above the default.
-    if shared_bytes > _shared_limits.get(key, 0):
-        if shared_bytes + function.shared_size_bytes > DEFAULT_SHARED_BYTES:
-            function.max_dynamic_shared_size_bytes = shared_bytes
-        _shared_limits[key] = shared_bytes
+    if shared_bytes and key not in _with_shared_memory:
+        # CUDA requires a request for more than 48 KiB; all threads make the same.
+        limit = _max_shared_bytes_per_block(device_id)
+        function.max_dynamic_shared_size_bytes = limit - function.shared_size_bytes
+        _with_shared_memory.add(key)
     if geometry is None:
         max_blocks = (
             resident_blocks(function, threads, shared_bytes)

@@ -196,12 +196,13 @@ def astype(values: Array, dtype: Any) -> Array:
 
 
 def copy(values: Array) -> Array:
-    """Return a copy of C-contiguous values."""
+    """Return a copy of a one-dimensional, C-contiguous array."""
+    assert values.flags.c_contiguous
     if not is_on_gpu(values):
         return values.copy()
-    copied = array_module(values).empty(values.size, values.dtype)
-    copied.data.copy_from_device_async(values.data, values.nbytes)
-    return copied
+    result = array_module(values).empty(values.size, values.dtype)
+    result.data.copy_from_device_async(values.data, values.nbytes)
+    return result
 
 
 def _convert(values: Array, dtype: Any) -> Array:

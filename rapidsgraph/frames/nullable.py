@@ -25,14 +25,13 @@ class NullMask:
         Bit i % 32 of word i / 32 is set if row i is valid.
     count_valid : callable
         Returns the number of valid rows, and may wait for the GPU.
-    expected : int, optional
-        The number that `count_valid` probably returns. A frame is made for it while the GPU works,
-        and made again if it was wrong.
+    expected_valid : int, optional
+        Probable result of `count_valid`.
     """
 
     words: Array
     count_valid: Callable[[], int]
-    expected: int | None = None
+    expected_valid: int | None = None
 
 
 def mask_size(num_rows: int) -> int:
@@ -131,10 +130,10 @@ class NullableIntegers:
 
 
 def mask_columns(columns: Sequence[Any]) -> list[tuple[Array, NullMask]]:
-    """Return the values of nullable columns of cuDF, and their masks.
+    """Return the values and the null mask of each nullable column of a cuDF frame.
 
-    Counting the valid rows waits for the GPU twice at most; `bools_to_mask` of pylibcudf does for
-    each column.
+    Values in null rows are arbitrary. The first call of `count_valid` of a new mask counts for all
+    of them, and waits for the GPU once; `bools_to_mask` of pylibcudf waits for each column.
 
     Parameters
     ----------

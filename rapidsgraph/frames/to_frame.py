@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from .. import device, kernels
+from ..errors import GraphError
 from .factorize import is_arrow_text
 from .from_frame import Column, Frame, column_names, get_column, library_name
 from .nullable import NullableIntegers, mask_columns
 
+MAX_CUDF_ROWS = 2**31 - 1
 MIN_DECODED_ROWS = 512  # of text by category, below which a kernel saves no time
 
 
@@ -136,7 +138,12 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
     """Return a cuDF frame that shares memory with the arrays.
 
     This goes through pylibcudf, because the constructors of cuDF take longer than a small BFS.
-    Kernels on the current stream of CuPy may still write the columns, but the nulls are counted.
+    The null counts are final; kernels on the current stream of CuPy may still write the columns.
+
+    Raises
+    ------
+    GraphError
+        If there are more rows than a cuDF frame can have.
     """
     cudf, plc = _import_module("cudf"), _import_module("pylibcudf")
     plc_columns: dict[str, Any] = {}
@@ -156,28 +163,47 @@ def _make_cudf(columns: Mapping[str, Any]) -> Frame:
             nullable[name] = column
         else:
             plc_columns[name] = _plc_column(values)
-    masked = dict(zip(nullable, mask_columns(list(nullable.values())), strict=True))
+    nullable_columns = dict(zip(nullable, mask_columns(list(nullable.values())), strict=True))
 
     def assemble(counts: Mapping[str, int]) -> Frame:
-        for name, (values, mask) in masked.items():
+        for name, (values, mask) in nullable_columns.items():
             plc_columns[name] = _plc_column(values, mask.words, len(values) - counts[name])
         table = plc.Table([plc_columns[name] for name in columns])
         return cudf.DataFrame.from_pylibcudf(table, {"columns": list(columns)})
 
+    masks = {name: mask for name, (_, mask) in nullable_columns.items()}
+    # The frame is made while the GPU counts, and made again if the counts are not the expected
+    # ones. cuDF could move unfinished columns to the host if it may spill.
     expected = {
-        name: mask.expected for name, (_, mask) in masked.items() if mask.expected is not None
+        name: mask.expected_valid for name, mask in masks.items() if mask.expected_valid is not None
     }
-    early = assemble(expected) if len(expected) == len(masked) else None
-    counts = {name: mask.count_valid() for name, (_, mask) in masked.items()}
-    return early if counts == expected else assemble(counts)
+    is_early = len(expected) == len(masks) and not (masks and cudf.get_option("spill"))
+    frame = assemble(expected) if is_early else None
+    counts = {name: mask.count_valid() for name, mask in masks.items()}
+    return frame if is_early and counts == expected else assemble(counts)
 
 
-def _plc_column(values: device.Array, mask: device.Array = None, num_nulls: int = 0) -> Any:
-    """Return a column of pylibcudf that shares memory with the array, and with the mask if needed.
+def _plc_column(values: device.Array, mask: device.Array | None = None, num_nulls: int = 0) -> Any:
+    """Return a column of pylibcudf that shares the memory of the array, and of the mask if needed.
 
     `from_cuda_array_interface` takes twice as long.
+
+    Parameters
+    ----------
+    values : numbers or bool, shape (rows,), C-contiguous
+    mask : uint32, optional
+        Words of a `NullMask`.
+    num_nulls : int, default 0
     """
     assert values.flags.c_contiguous
+    if len(values) > MAX_CUDF_ROWS:
+        hint = "give the edges as a dict of CuPy arrays, which has no limit"
+        raise GraphError(
+            f"the result has {len(values):,} rows; a cuDF frame has at most {MAX_CUDF_ROWS:,}; "
+            "{hint}",
+            value=len(values),
+            hint=hint,
+        )
     plc = _import_module("pylibcudf")
     words = plc.gpumemoryview(mask) if num_nulls else None
     data = plc.gpumemoryview(values)
@@ -186,7 +212,7 @@ def _plc_column(values: device.Array, mask: device.Array = None, num_nulls: int 
 
 @functools.cache
 def _plc_type(dtype: np.dtype[Any]) -> Any:
-    """Return the type of pylibcudf of a NumPy type."""
+    """Return the pylibcudf type of a NumPy dtype, as pylibcudf converts it."""
     plc, values = _import_module("pylibcudf"), device.import_cupy().empty(1, dtype)
     return plc.Column.from_cuda_array_interface(values).type()
 

@@ -184,6 +184,10 @@ class LocalGraph(Storage):
             result = self._cache[key] = compute()
         return result
 
+    def replace_cached(self, key: str, result: Any) -> None:
+        """Set the result that `cached` has for a key."""
+        self._cache[key] = result
+
     def is_cached(self, key: str) -> bool:
         """Return whether `cached` has the result of a key."""
         return key in self._cache

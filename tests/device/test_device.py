@@ -1,12 +1,15 @@
 """The switch between CPU and GPU, and the checks in front of kernels."""
 
+import dataclasses
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import rapidsgraph as rg
 from rapidsgraph import device
+from rapidsgraph.algorithms import pagerank_layout
 
 STEMS = sorted(path.stem for path in device.KERNELS.glob("*.cu"))
 
@@ -272,17 +275,75 @@ def test_arrays_share_an_allocation_on_a_gpu(module):
         assert addresses[0] % 256 == 0
 
 
+@pytest.mark.parametrize("size", [100, 2**16])
 @pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
-def test_small_groups_share_the_first_allocation(module):
+def test_small_groups_share_the_first_allocation(module, size):
     xp = pytest.importorskip(module)
-    sizes = {"result": 2**21, "small": 3, "empty": 0, "large": 2**20 + 1, "zeros": 5}
-    kept, *others = [{name: (size, np.uint8)} for name, size in sizes.items()]
-    arrays = device.allocate_groups(xp, kept, *others, zeroed=("large", "small", "zeros"))
+    sizes = {"result": 2**18, "small": 3, "empty": 0, "other": size}
+    groups = [{name: (size, np.uint8)} for name, size in sizes.items()]
+    arrays = device.allocate_groups(xp, *groups, zeroed=("small", "other"))
     assert {name: array.size for name, array in arrays.items()} == sizes
-    assert not any(arrays[name].any() for name in ("large", "small", "zeros"))
+    assert not arrays["small"].any()
+    assert not arrays["other"].any()
+    for number, values in enumerate(arrays.values()):
+        values.fill(number)
+    for number, values in enumerate(arrays.values()):
+        assert (values == number).all()
     if xp is not np:
-        owners = {name: array.data.mem for name, array in arrays.items()}
-        assert {name for name in owners if owners[name] is not owners["result"]} == {"large"}
+        memory = arrays["result"].data.mem
+        separate = {name for name, array in arrays.items() if array.data.mem is not memory}
+        assert separate == (set() if size == 100 else {"small", "other"})
+
+
+def test_names_of_groups():
+    group = {"a": (1, np.int32)}
+    with pytest.raises(AssertionError):
+        device.allocate_groups(np, group, group)
+    with pytest.raises(AssertionError):
+        device.allocate_groups(np, group, {"b": (1, np.int32)}, zeroed=("c",))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "uint64", "float32"])
+@pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def test_copies(module, dtype):
+    xp = pytest.importorskip(module)
+    values = (xp.arange(10_001) % 200).astype(dtype)
+    for part in (values, values[3:], values[:0]):
+        copied = device.copy(part)
+        assert copied.dtype == dtype
+        assert copied.tolist() == part.tolist()
+        assert not xp.shares_memory(copied, part)
+    with pytest.raises(AssertionError):
+        device.copy(values[::2])
+
+
+@pytest.mark.gpu
+def test_shared_memory_of_launches_in_threads():
+    """Each launch may have another size of dynamic shared memory."""
+    import cupy
+
+    graph = rg.Graph({"source": cupy.arange(50), "destination": cupy.arange(50) + 1})
+    largest = device.max_shared_bytes()
+    csc = graph._storage.csc
+
+    def run(num_cached: int) -> list[float]:
+        layout = pagerank_layout.read_directly(
+            csc, device.no_values(np.float64, cupy), graph._storage.out_weights, np.float64
+        )
+        layout = dataclasses.replace(layout, num_cached=num_cached)
+        sizes = pagerank_layout.buffer_sizes(layout)
+        buffers = device.allocate(cupy, zeroed=pagerank_layout.ZEROED_BUFFERS, **sizes)
+        contributions, state = cupy.zeros((2, 2**15)), cupy.zeros(5)
+        contributions[0, :51] = layout.inverse_weights
+        terms = cupy.ones(1)
+        pagerank_layout.launch_iterations(
+            layout, 1, 0.0, 0.5, terms, terms, contributions, cupy.ones(51), buffers, state
+        )
+        return contributions[1, :51].tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(run, [51, largest // 8, 51, 7000, largest // 8] * 4))
+    assert all(result == results[0] for result in results)
 
 
 @pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
@@ -297,5 +358,6 @@ def test_a_few_values_are_read_later(module):
     assert device.start_reading(xp.full(1, 0.5))() == [0.5]
     device.start_reading(xp.full(1, 1.5))  # nobody waits for this one
     assert [device.start_reading(xp.full(1, value))() for value in (2.5, 3.5)] == [[2.5], [3.5]]
+    assert device.start_reading(xp.arange(3, dtype=xp.int8))() == [0, 1, 2]
     with pytest.raises(AssertionError):
         device.start_reading(xp.zeros(9))

@@ -84,6 +84,7 @@ def test_first_calls_launch_kernels_of_their_stages(name, monkeypatch):
 
     monkeypatch.setattr(launcher, "_modules", {})
     monkeypatch.setattr(launcher, "_bound_functions", {})
+    monkeypatch.setattr(launcher, "_with_shared_memory", set())
     monkeypatch.setattr(stages, "_begun", set())
     monkeypatch.setattr(stages, "compile_in_thread", lambda *key: record(begun, begin, *key))
     monkeypatch.setattr(launcher, "_cuda_function", lambda *key: record(used, find, *key))

@@ -848,6 +848,29 @@ def test_columns_of_cudf_that_are_no_plain_numbers():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "float32"])
+def test_columns_of_cudf_of_any_type(dtype):
+    cudf = pytest.importorskip("cudf")
+    values = device.import_cupy().asarray([0, 1, 1, 5]).astype(dtype)
+    frame = frames.make_frame("cudf", {"values": values, "part": values[1:3].repeat(2)})
+    assert frame["values"].dtype == dtype
+    assert frame["values"].to_arrow().to_pylist() == values.tolist()
+    assert frame["part"].to_arrow().to_pylist() == [values[1].item()] * 2 + [values[2].item()] * 2
+    with pytest.raises(AssertionError):
+        frames.make_frame("cudf", {"values": values[::2]})
+    with cudf.option_context("spill", False):
+        assert len(frames.make_frame("cudf", {"values": values})) == 4
+
+
+@pytest.mark.gpu
+def test_a_cudf_frame_of_too_many_rows(monkeypatch):
+    monkeypatch.setattr(to_frame, "MAX_CUDF_ROWS", 3)
+    values = device.import_cupy().arange(4)
+    with pytest.raises(rg.GraphError, match="the result has 4 rows; a cuDF frame has at most 3"):
+        frames.make_frame("cudf", {"values": values})
+
+
+@pytest.mark.gpu
 def test_columns_of_cudf_have_masks_if_they_have_nulls():
     cudf = pytest.importorskip("cudf")
     cupy = device.import_cupy()
