@@ -151,7 +151,7 @@ def read_directly(
 ) -> PageRankLayout:
     """Return the adjacency itself as a layout, for fewer iterations than would pay for another.
 
-    A warp sums each row, whatever its length. The parameters are those of `arrange`.
+    A CPU core, or a warp of a GPU, sums each row. The parameters are those of `arrange`.
     """
     num_rows, xp = out_weights.size, device.array_module(out_weights)
     order, no_indices = device.arange(num_rows, np.int32, xp), device.no_values(np.int32, xp)

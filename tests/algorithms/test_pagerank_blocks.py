@@ -159,8 +159,9 @@ def test_few_iterations_use_a_blocked_layout_that_is_there(make_arrays, monkeypa
     monkeypatch.setattr(pagerank_blocks, "pays_off", lambda _, iterations: iterations > 5)
     graph = build_storage(make_arrays(edges_of(1)), vertices=VERTICES, multi_edges="keep")
     layouts = []
-    for iterations in (2, 2, 9, 2):  # the first call reads the adjacency
+    for iterations in (2, 2, 9, 2):  # the first call on a CPU reads the adjacency
         rg.pagerank(graph, tolerance=0, max_iterations=iterations)
         layouts.append([key for key in graph._cache if key.startswith("PageRank")])
-    assert layouts[:2] == [[], ["PageRank layout, float64"]]
+    one = ["PageRank layout, float64"]
+    assert layouts[:2] == [[] if graph.xp is np else one, one]
     assert layouts[2] == layouts[3] == ["PageRank blocks, float64"]  # without the other
