@@ -78,14 +78,14 @@ class TextLines:
             lines = (incomplete + block).splitlines(keepends=True)  # CR, LF and CRLF, as in Arrow
             # The next block may continue the last line, or complete a CRLF.
             incomplete = lines.pop() if block and lines else b""
-            for line in [*lines, incomplete]:
+            for index, line in enumerate([*lines, incomplete]):
                 if len(line) > MAX_RECORD_BYTES:
                     raise self._error(
                         number,
                         f"it is longer than the maximum of {MAX_RECORD_BYTES:,} bytes; put each "
                         "edge on its own line",
                     )
-                if line is not incomplete:
+                if index < len(lines):
                     yield line
                     number += 1
 

@@ -511,6 +511,19 @@ def test_paths_of_any_bytes(tmp_path, ending):
         assert LayeredEdgeList.cached(path, 1).num_edges == 1
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("last", [0, 1, 2])
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_blank_lines_at_both_ends(tmp_path, first, last, ending):
+    """CPython has one object for all lines that are a single byte."""
+    path = tmp_path / "e.csv"
+    lines = [*[""] * first, "source,destination,weight", "a,b,1", "", "b,c,x", *[""] * last]
+    path.write_text("".join(line + ending for line in lines), newline="")
+    assert read_edges(path, weight=None, device="cpu").values.tolist() == [["a", "b"], ["b", "c"]]
+    with pytest.raises(GraphError, match=f"e.csv, line {first + 4}: 'x' in column 'weight'"):
+        read_edges(path, weight="weight", device="cpu")
+
+
 @pytest.mark.parametrize("ending", ["\r", "\r\n", "\n"])
 @pytest.mark.parametrize(("name", "blank"), [("e.txt", " "), ("e.csv", ","), ("e.tsv.gz", "\t")])
 def test_line_endings_at_any_size(tmp_path, name, blank, ending):
