@@ -51,6 +51,11 @@ from .options import (
 from .store_differences import default_multi_edges
 
 
+def _is_pipe(path: str) -> bool:
+    """Return whether a path or URL is a named pipe, which can be read only once."""
+    return Path(path.removeprefix("file://")).is_fifo()
+
+
 @contextlib.contextmanager
 def _located_rows(tables: Mapping[str, str | None], columns: Sequence[str]) -> Iterator[None]:
     """Add the file, and in text the line, to an error about a row of one of the tables."""
@@ -58,7 +63,7 @@ def _located_rows(tables: Mapping[str, str | None], columns: Sequence[str]) -> I
         yield
     except GraphError as error:
         path = tables.get(error.parameter or "")
-        if error.row is None or not path or Path(path).is_fifo():  # read once only
+        if error.row is None or not path or _is_pipe(path):
             raise
         with open_input(path) as files:
             located = io.locate_error(error, files, columns)

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,18 @@ def test_lines_of_wrong_values(edges, tmp_path, option, text, message):
         assert done.stderr.startswith(f"error: {option}: the values sum to 0.0")
     else:
         assert done.stderr.startswith(f"error: {path}, {message.format(option)}")
+
+
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_a_wrong_value_from_a_pipe(edges, tmp_path, prefix):
+    """A pipe is not read again for the line."""
+    path = tmp_path / "values.csv"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=["vertex,w\nb,-1\n"], daemon=True)
+    writer.start()
+    done = run("pagerank", edges, "--start", f"{prefix}{path}", code=1)
+    writer.join()
+    assert done.stderr.startswith("error: start: the value in row 0 is -1.0")
 
 
 def test_row_of_a_wrong_value_in_parquet(edges, tmp_path):
