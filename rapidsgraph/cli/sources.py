@@ -203,19 +203,21 @@ def _read_sources(path: Input, columns: Sequence[str]) -> list[Source]:
                 for row, (line, fields) in enumerate(
                     itertools.islice(lines, table.header_rows, None)
                 ):
+                    name, line = table.locate(line)
                     if len(fields) != len(table.names):
-                        name, line = table.locate(line)
                         raise GraphError(
                             f"{name}, line {line}: the number of fields is {len(fields)}, not "
                             f"{len(table.names)}",
                             path=name,
                             row=row,
                         )
-                    rows.append((f"{files}, line {line}", [fields[index] for index in indices]))
+                    rows.append((f"{name}, line {line}", [fields[index] for index in indices]))
         else:
             names = check_table(table.read([[name] for name in columns], []), table, [])
             values = zip(*(names[name].to_pylist() for name in columns), strict=True)
-            rows = [(f"{files}, row {row}", list(fields)) for row, fields in enumerate(values)]
+            for number, row_values in enumerate(values):
+                name, row = table.locate_row(number)
+                rows.append((f"{name}, row {row}", list(row_values)))
     if not rows:
         raise GraphError(f"{path}: the table has no rows", path=path)
     return rows

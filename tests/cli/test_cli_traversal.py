@@ -280,6 +280,18 @@ def test_a_source_in_a_file_that_is_not_in_the_graph(edges, tmp_path, command):
     assert done.stderr.startswith("error: --from: 3 of 5 vertices are not in the graph: 'z', ")
 
 
+def test_a_source_in_one_of_several_files(edges, tmp_path):
+    for suffix, place in (("csv", "line 3"), ("parquet", "row 1")):
+        folder = tmp_path / suffix
+        folder.mkdir()
+        for number, names in enumerate([["a", "b"], ["c", "q"]]):
+            write_frame(pd.DataFrame({"vertex": names}), folder / f"{number}.{suffix}")
+        for given in (folder, folder / f"*.{suffix}"):
+            done = run("bfs", edges, "--from-file", given, code=1)
+            message = f"{place}: vertex 'q' is not in the graph"
+            assert done.stderr == f"error: {folder}/1.{suffix}, {message}\n"
+
+
 # What is said
 
 
