@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard, get_args
 
 import numpy as np
 
@@ -88,29 +88,7 @@ def allocate(
     **sizes : (int, dtype)
         Number and type of the values of each array.
     """
-    assert set(zeroed) <= sizes.keys()
-    if xp is np:
-        return {
-            name: np.zeros(size, dtype) if name in zeroed else np.empty(size, dtype)
-            for name, (size, dtype) in sizes.items()
-        }
-    starts, num_bytes = {}, 0
-    for name in (*zeroed, *(name for name in sizes if name not in zeroed)):
-        starts[name] = num_bytes
-        num_bytes += _aligned_bytes(*sizes[name])
-        if len(starts) == len(zeroed):
-            zeroed_bytes = num_bytes
-    memory = xp.cuda.alloc(num_bytes)
-    if zeroed:
-        memory.memset_async(0, zeroed_bytes)
-    return {
-        name: xp.ndarray(size, dtype, memory + starts[name])
-        for name, (size, dtype) in sizes.items()
-    }
-
-
-def _aligned_bytes(size: int, dtype: Any) -> int:
-    return -(-size * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+    return allocate_groups(xp, sizes, zeroed=zeroed)
 
 
 def allocate_groups(
@@ -130,27 +108,78 @@ def allocate_groups(
     zeroed : collection of str, default ()
         As for `allocate`.
     """
-    names = [name for group in groups for name in group]
-    assert len(set(names)) == len(names)
-    assert set(zeroed) <= set(names)
-    _, *others = groups
-    if xp is np or _count_bytes(*others) <= MAX_MERGED_BYTES:
-        separate = []
-    else:
-        separate = [group for group in others if _count_bytes(group)]
-    merged: dict[str, tuple[int, Any]] = {}
-    for group in groups:
-        if group not in separate:
-            merged |= group
+    if xp is np:
+        _check_names(zeroed, *groups)
+        return {
+            name: np.zeros(size, dtype) if name in zeroed else np.empty(size, dtype)
+            for group in groups
+            for name, (size, dtype) in group.items()
+        }
     arrays: dict[str, Array] = {}
-    for group in (merged, *separate):
-        arrays |= allocate(xp, zeroed=[name for name in zeroed if name in group], **group)
+    for allocation in _plan_allocations(tuple(zeroed), *[tuple(group.items()) for group in groups]):
+        memory = xp.cuda.alloc(allocation.num_bytes)
+        if allocation.num_zeroed_bytes:
+            memory.memset_async(0, allocation.num_zeroed_bytes)
+        for name, size, dtype, start in allocation.places:
+            arrays[name] = xp.ndarray(size, dtype, memory + start)
     return arrays
 
 
-def _count_bytes(*groups: dict[str, tuple[int, Any]]) -> int:
-    """Return the bytes that arrays of these sizes take in an allocation."""
-    return sum(_aligned_bytes(*size) for group in groups for size in group.values())
+class _Allocation(NamedTuple):
+    """An allocation of several arrays, of which those that are zeroed come first.
+
+    Attributes
+    ----------
+    num_bytes, num_zeroed_bytes : int
+    places : list of (str, int, dtype, int)
+        Name, number and type of values, and offset in bytes of each array.
+    """
+
+    num_bytes: int
+    num_zeroed_bytes: int
+    places: list[tuple[str, int, Any, int]]
+
+
+@functools.lru_cache(1024)  # in calls on small graphs, this would take longer than an allocation
+def _plan_allocations(
+    zeroed: tuple[str, ...], *groups: tuple[tuple[str, tuple[int, Any]], ...]
+) -> list[_Allocation]:
+    """Return the allocations of `allocate_groups`, given the items of the groups."""
+    _check_names(zeroed, *[[name for name, _ in group] for group in groups])
+    first, *others = groups
+    num_bytes = [sum(_aligned_bytes(*size) for _, size in group) for group in others]
+    are_small = sum(num_bytes) <= MAX_MERGED_BYTES
+    merged, separate = [*first], []
+    for group, count in zip(others, num_bytes, strict=True):
+        if are_small or not count:
+            merged += group
+        else:
+            separate.append([*group])
+    return [_plan_allocation(zeroed, group) for group in [merged, *separate]]
+
+
+def _plan_allocation(
+    zeroed: tuple[str, ...], group: list[tuple[str, tuple[int, Any]]]
+) -> _Allocation:
+    """Return the allocation of a group, given its items."""
+    starts, num_bytes, num_zeroed_bytes = {}, 0, 0
+    for name, size in sorted(group, key=lambda item: item[0] not in zeroed):
+        starts[name] = num_bytes
+        num_bytes += _aligned_bytes(*size)
+        if name in zeroed:
+            num_zeroed_bytes = num_bytes
+    places = [(name, size, dtype, starts[name]) for name, (size, dtype) in group]
+    return _Allocation(num_bytes, num_zeroed_bytes, places)
+
+
+def _check_names(zeroed: Collection[str], *groups: Collection[str]) -> None:
+    names = [name for group in groups for name in group]
+    assert len(set(names)) == len(names)
+    assert set(zeroed) <= set(names)
+
+
+def _aligned_bytes(size: int, dtype: Any) -> int:
+    return -(-size * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
 
 
 def start_reading(values: Array) -> Callable[[], list[Any]]:
