@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -144,39 +144,36 @@ def mask_columns(columns: Sequence[Any]) -> list[tuple[Array, NullMask]]:
         for number, column in enumerate(columns)
         if isinstance(column, tuple) or column.mask is None
     ]
-    sizes = {number: _count_rows(columns[number]) for number in without_mask}
-    counts, new_masks = _allocate_masks(sizes)
+    new = _create_masks([columns[number] for number in without_mask]) if without_mask else []
+    masked = dict(zip(without_mask, new, strict=True))
+    return [
+        masked[number] if number in masked else (column.values(), column.mask)
+        for number, column in enumerate(columns)
+    ]
+
+
+def _create_masks(columns: Sequence[Any]) -> list[tuple[Array, NullMask]]:
+    """Return what `mask_columns` does for columns without masks, which share an allocation."""
+    masks = device.allocate(
+        device.import_cupy(), zeroed=("counts",), counts=(len(columns), np.int64),
+        **{str(number): (mask_size(_count_rows(column)), np.uint32)
+           for number, column in enumerate(columns)},
+    )  # fmt: skip
+    counts = masks.pop("counts")
     read_counts = functools.cache(counts.tolist)
 
     def count_valid(position: int) -> int:
         return read_counts()[position]
 
     result = []
-    for number, column in enumerate(columns):
-        if number in new_masks:
-            position = without_mask.index(number)
-            values = _write_mask(column, new_masks[number], counts[position:])
-            mask = NullMask(new_masks[number], functools.partial(count_valid, position))
-        else:
-            values, mask = column.values(), column.mask
-        result.append((values, mask))
+    for position, (column, words) in enumerate(zip(columns, masks.values(), strict=True)):
+        values = _write_mask(column, words, counts[position:])
+        result.append((values, NullMask(words, functools.partial(count_valid, position))))
     return result
 
 
 def _count_rows(column: Any) -> int:
     return len(column[0] if isinstance(column, tuple) else column)
-
-
-def _allocate_masks(sizes: Mapping[int, int]) -> tuple[Array, dict[int, Array]]:
-    """Return counts of 0, and masks of columns by number; they share an allocation."""
-    if not sizes:
-        return np.empty(0, np.int64), {}
-    masks = device.allocate(
-        device.import_cupy(), zeroed=("counts",), counts=(len(sizes), np.int64),
-        **{str(number): (mask_size(size), np.uint32) for number, size in sizes.items()},
-    )  # fmt: skip
-    counts, *words = masks.values()
-    return counts, dict(zip(sizes, words, strict=True))
 
 
 def _write_mask(column: Any, words: Array, count: Array) -> Array:
