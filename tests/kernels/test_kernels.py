@@ -18,6 +18,7 @@ OLD, *NEWER = (
     pytest.param(f"sm_{number}", marks=pytest.mark.nvrtc_all) for number in (75, 80, 100)
 )
 ARCHITECTURES = OLD, *NEWER, DEFAULT
+CUPY_OPTIONS = "-std=c++17", "--device-as-default-execution-space"
 UNOPTIMIZED, FAST = "--device-debug", "--Ofast-compile=max"
 FLOATS, INTEGERS, ANY = ("float", "double"), ("int", "long long"), ("bool", "int", "double")
 
@@ -79,12 +80,12 @@ def nvrtc():
 
 
 def compile_cuda(source, *options):
-    """(whether NVRTC accepts a source, its log)."""
+    """(whether NVRTC accepts a source with the options of CuPy, its log)."""
     compiler = nvrtc()
     success = compiler.nvrtcResult.NVRTC_SUCCESS
     error, program = compiler.nvrtcCreateProgram(source.encode(), b"", 0, [], [])
     assert error == success
-    options = [option.encode() for option in ("-std=c++17", *options)]
+    options = [option.encode() for option in (*CUPY_OPTIONS, *options)]
     (result,) = compiler.nvrtcCompileProgram(program, len(options), options)
     _, size = compiler.nvrtcGetProgramLogSize(program)
     log = bytearray(size)
