@@ -16,9 +16,9 @@ and of Reddy launch kernels for every iteration (`pagerank_methods`).
 from __future__ import annotations
 
 import logging
-import math
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from ..graph.weight_sums import check_out_weights
 from ..progress import Report, reporter
 from ..validation import check_number, reject
 from . import pagerank_blocks, pagerank_layout
-from .pagerank_layout import read_state
+from .pagerank_layout import read_state, start_reading_state
 from .pagerank_methods import power_iterate
 from .parameters import FRAME_OPTIONS, PageRankParameters
 from .run_memory import check_run_memory
@@ -83,15 +83,34 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
     problem = PageRankProblem(graph, value_type, parameters)
     with reporter(parameters.progress, "PageRank", max_iterations) as report:
         if parameters.method == "auto":
-            values, state = _iterate(problem, report)
+            values, read = _iterate(problem, report)
             frame = graph.labeling.vertex_frame({"pagerank": values})  # while a GPU iterates
-            iterations, residual, _ = read_state(state)
+            iterations, residual, _ = read()
             report(iterations, f"change {residual:.1e}")
         else:
             values, iterations, residual = power_iterate(problem, parameters.method, report)
             frame = graph.labeling.vertex_frame({"pagerank": values})
     logger.info("pagerank: %d iterations, residual %.3g", iterations, residual)
     return frame, iterations, residual
+
+
+class PageRankTerms(NamedTuple):
+    """What PageRank adds per vertex, and where it starts.
+
+    Attributes
+    ----------
+    teleport, dangling_weights, start : float64 arrays
+        Personalization times (1 - damping), weights of the dangling mass times damping, and initial
+        values: one value per vertex, or a single value for all vertices.
+    """
+
+    teleport: Array
+    dangling_weights: Array
+    start: Array
+
+    def reorder(self, order: Array) -> PageRankTerms:
+        """Return the terms of vertices in another order."""
+        return PageRankTerms(*(values if values.size == 1 else values[order] for values in self))
 
 
 class PageRankProblem:
@@ -107,13 +126,8 @@ class PageRankProblem:
 
     Attributes
     ----------
-    teleport, dangling_weights, start : float64 arrays
-        Personalization times (1 - damping), weights of the dangling mass times damping, and initial
-        values: one value per vertex, or a single value for all vertices.
-    uniform_value : float or None
-        1 / number of vertices if teleport, dangling weights and start are uniform, else None.
-    state : float64 array, shape (5,)
-        As in pagerank.cu, before the first iteration and without the dangling mass.
+    uniform_terms : (float, float, float) or None
+        The values of `terms` if all vertices have the same, else None.
     partitions : object
         Partitions of a layered edge list, as they are streamed.
     """
@@ -126,27 +140,31 @@ class PageRankProblem:
         self.damping, self.tolerance = damping, parameters.tolerance
         self.max_iterations, self.launch = parameters.max_iterations, parameters.launch
         self.partitions: Any = None
-        self.uniform_value: float | None
+        self.uniform_terms: tuple[float, float, float] | None = None
+        self._terms: PageRankTerms | None = None
         has_policy = dangling is None or isinstance(dangling, str)
         if has_policy and parameters.personalization is None and parameters.start is None:
-            # One small kernel instead of copies to the device.
-            self.uniform_value = value = 1 / labeling.num_vertices
-            terms = (1 - damping) * value, damping * (value if dangling != "drop" else 0.0), value
-            values = device.eight_values([0.0, math.inf, 0.0, 0.0, value, *terms], labeling.xp)
-            self.state = values[:5]
-            self.teleport, self.dangling_weights, self.start = values[5:].reshape(3, 1)
+            value = 1 / labeling.num_vertices
+            dangling_weight = 0.0 if dangling == "drop" else damping * value
+            self.uniform_terms = (1 - damping) * value, dangling_weight, value
             return
-        self.uniform_value, self.state = None, labeling.xp.asarray([0.0, math.inf, 0.0, 0.0, 0.0])
         teleport = vertex_distribution(labeling, parameters.personalization, "personalization")
-        self.teleport = (1 - damping) * teleport
-        self.dangling_weights = damping * dangling_weights(labeling, dangling, teleport)
-        self.start = vertex_distribution(labeling, parameters.start, "start")
+        self._terms = PageRankTerms(
+            (1 - damping) * teleport,
+            damping * dangling_weights(labeling, dangling, teleport),
+            vertex_distribution(labeling, parameters.start, "start"),
+        )
+
+    @property
+    def terms(self) -> PageRankTerms:
+        """The terms of the vertices, in the order of the last call of `reorder`."""
+        if self._terms is None:
+            self._terms = PageRankTerms(*self.graph.xp.asarray(self.uniform_terms).reshape(3, 1))
+        return self._terms
 
     def reorder(self, order: Array) -> None:
-        """Permute the per-vertex terms; the arrays in the old order are released."""
-        for name in ("teleport", "dangling_weights", "start"):
-            values = getattr(self, name)
-            setattr(self, name, values if values.size == 1 else values[order])
+        """Permute the terms; the arrays in the old order are released."""
+        self._terms = self.terms.reorder(order)
 
     @cached_property
     def out_weights(self) -> Array:
@@ -180,35 +198,38 @@ class PageRankProblem:
         return int(max(1, min(pace / 10 / work, 10_000)))
 
 
-def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, Array]:
-    """Iterate over the rows of a layout; return PageRank by vertex, and the state.
+def _iterate(
+    problem: PageRankProblem, report: Report
+) -> tuple[Array, Callable[[], tuple[int, float, bool]]]:
+    """Iterate over the rows of a layout; return PageRank by vertex, and a reader of the state.
 
-    The last batch of iterations is not reported, and a GPU may still run it.
+    The last batch of iterations is not reported, and a GPU may still run it; the reader waits.
     """
     graph, xp, value_type = problem.graph, problem.graph.xp, problem.value_type
     num_vertices = graph.num_vertices
     form, layout = _arrange(problem)
-    problem.reorder(layout.order)
-    teleport, start = problem.teleport, problem.start
-    is_uniform = problem.uniform_value is not None
-    num_isolated = layout.num_isolated if is_uniform else 0
+    uniform_terms, no_start = problem.uniform_terms, device.no_values(np.float64, xp)
+    num_isolated = layout.num_isolated if uniform_terms else 0
+    term_sizes = {name: (1, np.float64) for name in ("teleport", "dangling_weights")}
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
     buffer_sizes = form.buffer_sizes(layout)
     arrays = device.allocate_groups(
         xp,
         {"result": (num_vertices, value_type)},
         {"pagerank": (num_vertices, value_type),
-         "contributions": (2 * (layout.num_contributions + 1), value_type), **buffer_sizes},
+         "contributions": (2 * (layout.num_contributions + 1), value_type), **buffer_sizes,
+         "state": (5, np.float64), **(term_sizes if uniform_terms else {})},
         zeroed=form.ZEROED_BUFFERS,
     )  # fmt: skip
     pagerank, contributions = arrays["pagerank"], arrays["contributions"].reshape(2, -1)
-    buffers = {name: arrays[name] for name in buffer_sizes}
-    state, dangling_mass = problem.state, 0.0
-    if layout.num_dangling:
-        dangling_mass = (
-            float((start * (layout.inverse_weights == 0)).sum()) if problem.uniform_value is None
-            else float(value_type(problem.uniform_value)) * layout.num_dangling
-        )  # fmt: skip
+    buffers, state = {name: arrays[name] for name in buffer_sizes}, arrays["state"]
+    if uniform_terms:
+        terms = PageRankTerms(arrays["teleport"], arrays["dangling_weights"], no_start)
+        dangling_mass = float(value_type(uniform_terms[-1])) * layout.num_dangling
+    else:
+        problem.reorder(layout.order)
+        terms = problem.terms
+        dangling_mass = float((terms.start * (layout.inverse_weights == 0)).sum())
     rows: dict[str, Any] = {
         "size": contributions.shape[1], "num_vertices": num_vertices,
         "num_contributions": layout.num_contributions, "inverse_weights": layout.inverse_weights,
@@ -216,17 +237,20 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, Array]:
         "has_contribution_index": layout.contribution_index.size > 0,
         "contributions": contributions.reshape(-1), "pagerank": pagerank,
     }  # fmt: skip
+    uniform_teleport, uniform_weight, uniform_start = uniform_terms or (0.0, 0.0, 0.0)
     device.launch(
-        "pagerank", "initialize_rows", start=start, num_starts=start.size,
-        dangling_mass=dangling_mass, state=state, **rows,
+        "pagerank", "initialize_rows", start=terms.start, num_starts=terms.start.size,
+        uniform_start=uniform_start, uniform_teleport=uniform_teleport,
+        uniform_dangling_weight=uniform_weight, dangling_mass=dangling_mass,
+        teleport=terms.teleport, dangling_weights=terms.dangling_weights, state=state, **rows,
     )  # fmt: skip
     num_remaining = problem.max_iterations
     while num_remaining:
         count = min(problem.batch_size, num_remaining)
         num_remaining -= count
         form.launch_iterations(
-            layout, count, problem.tolerance, problem.damping, teleport,
-            problem.dangling_weights, contributions, pagerank, buffers, state,
+            layout, count, problem.tolerance, problem.damping, terms.teleport,
+            terms.dangling_weights, contributions, pagerank, buffers, state,
             num_isolated=num_isolated,
         )  # fmt: skip
         if num_remaining:
@@ -238,7 +262,7 @@ def _iterate(problem: PageRankProblem, report: Report) -> tuple[Array, Array]:
         "pagerank", "order_by_vertex", num_isolated=num_isolated, order=layout.order,
         state=state, result=arrays["result"], **rows,
     )  # fmt: skip
-    return arrays["result"], state
+    return arrays["result"], start_reading_state(state)
 
 
 def _arrange(problem: PageRankProblem) -> tuple[Any, Any]:

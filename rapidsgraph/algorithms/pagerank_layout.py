@@ -552,5 +552,15 @@ def launch_iterations(
 
 def read_state(state: Array) -> tuple[int, float, bool]:
     """Copy (iterations, residual, has converged) from the device."""
-    done, residual, _, converged = (state.get() if device.is_on_gpu(state) else state)[:4].tolist()
-    return int(done), residual, converged != 0
+    return start_reading_state(state)()
+
+
+def start_reading_state(state: Array) -> Callable[[], tuple[int, float, bool]]:
+    """Start to copy the state; return a function that returns what `read_state` does."""
+    read = device.start_reading(state)
+
+    def wait() -> tuple[int, float, bool]:
+        iterations, residual, _, converged, *_ = read()
+        return int(iterations), residual, converged != 0
+
+    return wait

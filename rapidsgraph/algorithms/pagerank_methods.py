@@ -57,7 +57,7 @@ def power_iterate(
     is_dangling = problem.out_weights == 0
     out_weights = xp.where(is_dangling, 1.0, problem.out_weights).astype(value_type)
     pagerank = xp.empty((1 if is_in_place else 2, vertices), value_type)
-    pagerank[0] = problem.start
+    pagerank[0] = problem.terms.start
     dangling_mass = float(pagerank[0][is_dangling].sum(dtype=np.float64))
     state = xp.asarray([0.0, math.inf, dangling_mass, 0.0])
     partials = xp.zeros(2 * num_measure_blocks(xp))
@@ -65,7 +65,7 @@ def power_iterate(
     sweep = method if callable(method) else sweeps.get(method, _contribution_sweep)
     sweep = sweep(problem, method, out_weights, pagerank, state)
     # The residual and the dangling mass are measured only if something depends on them.
-    flags = problem.dangling_weights, is_dangling
+    flags = problem.terms.dangling_weights, is_dangling
     has_dangling_mass = all(device.count_nonzero(values) for values in flags)
     measured = is_in_place or problem.tolerance > 0 or has_dangling_mass
     # Launches past convergence do nothing but still cost time, as does reading the state.
@@ -168,11 +168,12 @@ def _edge_sweep(
 
 def initialize_sums(problem: PageRankProblem, state: Array, sums: Array) -> None:
     """Launch the kernel that sets each sum to its teleport and dangling terms."""
+    terms = problem.terms
     device.launch(
         "pagerank", "initialize_sums", size=sums.size, geometry=problem.launch,
-        num_vertices=sums.size, teleport=problem.teleport, num_teleports=problem.teleport.size,
-        dangling_weights=problem.dangling_weights,
-            num_dangling_weights=problem.dangling_weights.size,
+        num_vertices=sums.size, teleport=terms.teleport, num_teleports=terms.teleport.size,
+        dangling_weights=terms.dangling_weights,
+            num_dangling_weights=terms.dangling_weights.size,
         state=state, sums=sums,
     )  # fmt: skip
 
@@ -180,12 +181,13 @@ def initialize_sums(problem: PageRankProblem, state: Array, sums: Array) -> None
 def _gather_arguments(problem: PageRankProblem, out_weights: Array, state: Array) -> dict[str, Any]:
     """Return the arguments of the gathering kernels that are the same in all iterations."""
     graph, csc = problem.graph, problem.graph.csc
+    terms = problem.terms
     return {
         "offsets": csc.offsets, "neighbors": csc.neighbors, "weights": problem.weights,
         "weighted": graph.weighted, "out_weights": out_weights, "damping": problem.damping,
-        "teleport": problem.teleport, "num_teleports": problem.teleport.size,
-        "dangling_weights": problem.dangling_weights,
-        "num_dangling_weights": problem.dangling_weights.size, "state": state,
+        "teleport": terms.teleport, "num_teleports": terms.teleport.size,
+        "dangling_weights": terms.dangling_weights,
+        "num_dangling_weights": terms.dangling_weights.size, "state": state,
     }  # fmt: skip
 
 

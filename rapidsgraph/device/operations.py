@@ -96,19 +96,6 @@ def _no_values(dtype: np.dtype[Any], xp: ArrayModule, device_id: int | None) -> 
     return xp.ndarray(0, dtype, xp.cuda.MemoryPointer(memory, 0))
 
 
-def eight_values(numbers: Sequence[float], xp: ArrayModule) -> Array:
-    """Return eight numbers as an array of float64."""
-    if xp is np:
-        return np.array(numbers, np.float64)
-    values = xp.empty(8)
-    first, second, third, fourth, fifth, sixth, seventh, eighth = numbers
-    launch(
-        "arrays", "write_eight", size=1, first=first, second=second, third=third, fourth=fourth,
-        fifth=fifth, sixth=sixth, seventh=seventh, eighth=eighth, values=values,
-    )  # fmt: skip
-    return values
-
-
 def arange(size: int, dtype: Any, xp: ArrayModule) -> Array:
     """Return the numbers from 0 to ``size - 1``."""
     if xp is np:

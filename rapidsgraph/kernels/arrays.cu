@@ -72,15 +72,6 @@ extern "C" __global__ void put(long long num_indices, const int *indices, double
   STRIDE(i, num_indices) values[indices[i]] = (value_t)value;
 }
 
-// values = eight numbers, which take less time as parameters of a launch than as a copy.
-extern "C" __global__ void write_eight(double first, double second, double third, double fourth,
-                                       double fifth, double sixth, double seventh, double eighth,
-                                       double *values) {
-  if (blockIdx.x || threadIdx.x) return;
-  values[0] = first, values[1] = second, values[2] = third, values[3] = fourth;
-  values[4] = fifth, values[5] = sixth, values[6] = seventh, values[7] = eighth;
-}
-
 // Bit i % 32 of words[i / 32] = flags[i]; count[0] += number of flags that are set.
 extern "C" __global__ void pack_flags(long long num_flags, const bool *flags, unsigned int *words,
                                       long long *count) {

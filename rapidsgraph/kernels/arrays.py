@@ -25,10 +25,6 @@ def put(num_indices, indices, value, values):
     values[indices] = value
 
 
-def write_eight(first, second, third, fourth, fifth, sixth, seventh, eighth, values):
-    values[:] = first, second, third, fourth, fifth, sixth, seventh, eighth
-
-
 def pack_flags(num_flags, flags, words, count):
     packed = np.packbits(flags, bitorder="little")
     words[: -(-num_flags // 32)].view(np.uint8)[: packed.size] = packed

@@ -198,18 +198,30 @@ extern "C" __global__ void check_convergence(long long num_blocks, double tolera
 }
 
 // Initial values of rows, of which `start` has one each or one for all, and their contributions:
-// both buffers are 0 where no row writes. The dangling mass goes to state.
-extern "C" __global__ void initialize_rows(long long num_vertices, long long num_contributions,
-                                           const double *start, long long num_starts,
-                                           double dangling_mass, const value_t *inverse_weights,
-                                           const int *contribution_index,
-                                           long long has_contribution_index, value_t *contributions,
-                                           value_t *pagerank, double *state) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) state[2] = dangling_mass;
+// both buffers are 0 where no row writes. If `start` is empty, all vertices have the uniform
+// values, and teleport and dangling_weights are set, too. state is that before the first iteration.
+extern "C" __global__ void initialize_rows(
+    long long num_vertices, long long num_contributions, const double *start, long long num_starts,
+    double uniform_start, double uniform_teleport, double uniform_dangling_weight,
+    double dangling_mass, const value_t *inverse_weights, const int *contribution_index,
+    long long has_contribution_index, value_t *contributions, value_t *pagerank, double *teleport,
+    double *dangling_weights, double *state) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    if (num_starts == 0) {
+      teleport[0] = uniform_teleport;
+      dangling_weights[0] = uniform_dangling_weight;
+    }
+    state[0] = 0.0;
+    state[1] = __longlong_as_double(0x7ff0000000000000ll);  // infinity
+    state[2] = dangling_mass;
+    state[3] = 0.0;
+    state[4] = uniform_start;
+  }
   STRIDE(i, num_contributions + 1) {
     const long long index = i < num_vertices && has_contribution_index ? contribution_index[i] : i;
-    const value_t value = i < num_vertices ? (value_t)start[num_starts > 1 ? i : 0] : (value_t)0;
-    if (i < num_vertices) pagerank[i] = value;
+    value_t value = 0;
+    if (i < num_vertices)
+      pagerank[i] = value = num_starts ? start[num_starts > 1 ? i : 0] : uniform_start;
     contributions[index] = i < num_vertices ? value * inverse_weights[i] : (value_t)0;
     contributions[num_contributions + 1 + index] = 0;
   }

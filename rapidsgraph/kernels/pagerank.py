@@ -284,17 +284,24 @@ def initialize_rows(
     num_contributions,
     start,
     num_starts,
+    uniform_start,
+    uniform_teleport,
+    uniform_dangling_weight,
     dangling_mass,
     inverse_weights,
     contribution_index,
     has_contribution_index,
     contributions,
     pagerank,
+    teleport,
+    dangling_weights,
     state,
 ):
-    state[2] = dangling_mass
+    if num_starts == 0:
+        teleport[0], dangling_weights[0] = uniform_teleport, uniform_dangling_weight
+    state[:] = 0, np.inf, dangling_mass, 0, uniform_start
     contributions[:] = 0
-    pagerank[:] = start
+    pagerank[:] = start if num_starts else uniform_start
     index = contribution_index if has_contribution_index else slice(num_vertices)
     contributions[index] = pagerank * inverse_weights
 

@@ -498,18 +498,31 @@ def test_flags_are_packed_into_words(xp, size):
     assert int(count[0]) == 5 + np.count_nonzero(flags)
 
 
-def test_eight_numbers_of_an_array(xp):
-    numbers = [0.0, math.inf, -1.5, 2.0**-1074, 1e308, 3.0, math.pi, -0.0]
-    values = device.eight_values(numbers, xp)
-    assert values.dtype == np.float64
-    bits = np.array(numbers).view(np.int64).tolist()  # -0.0 is not 0.0
-    assert values.view(np.int64).tolist() == bits
-    written = xp.empty(8)
-    names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+@pytest.mark.parametrize("num_starts", [0, 1, 4])
+@pytest.mark.parametrize("index", [[], [3, 0, 2, 1]], ids=["rows", "index"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_initial_values_of_pagerank(xp, num_starts, index, dtype):
+    """Four rows and five contributions, of which one has no row."""
+    starts = np.array([0.25, 0.5, 0.125, 0.75])
+    inverse = np.array([0.5, 0, 2, 1], dtype)
+    contributions, pagerank = xp.full(12, 9, dtype), xp.full(4, 9, dtype)
+    teleport, dangling, state = xp.full(4, 7.0), xp.full(4, 8.0), xp.full(5, -1.0)
     device.launch(
-        "arrays", "write_eight", size=1, **dict(zip(names, numbers, strict=True)), values=written
-    )
-    assert written.view(np.int64).tolist() == bits
+        "pagerank", "initialize_rows", size=6, num_vertices=4, num_contributions=5,
+        start=xp.asarray(starts[:num_starts]), num_starts=num_starts, uniform_start=0.25,
+        uniform_teleport=0.0375, uniform_dangling_weight=0.2125, dangling_mass=0.5,
+        inverse_weights=xp.asarray(inverse), contribution_index=xp.asarray(index, np.int32),
+        has_contribution_index=len(index) > 0, contributions=contributions, pagerank=pagerank,
+        teleport=teleport, dangling_weights=dangling, state=state,
+    )  # fmt: skip
+    values = starts if num_starts == 4 else np.full(4, 0.25)
+    expected = np.zeros(12)
+    expected[index or range(4)] = values * inverse
+    assert pagerank.tolist() == values.tolist()
+    assert contributions.tolist() == expected.tolist()
+    assert teleport.tolist() == [7.0 if num_starts else 0.0375, 7, 7, 7]
+    assert dangling.tolist() == [8.0 if num_starts else 0.2125, 8, 8, 8]
+    assert state.tolist() == [0, math.inf, 0.5, 0, 0.25]
 
 
 def test_arrays_without_values_are_shared(xp):
