@@ -46,7 +46,7 @@ Precision = Literal["double", "single"]
 PRECISIONS: dict[Precision, type[np.floating]] = {"double": np.float64, "single": np.float32}
 DanglingPolicy = Literal["uniform", "drop"]  # besides None and weights by vertex
 DANGLING = get_args(DanglingPolicy)
-MAX_DIRECT_ITERATIONS = 3  # that take less time on a CPU than the layout of their rows
+MAX_DIRECT_ITERATIONS = 3  # that take less time than the layout of their rows
 DIRECT_KEY = "whether PageRank has read the adjacency directly"  # in a graph's cache
 
 
@@ -269,8 +269,8 @@ def _arrange(problem: PageRankProblem) -> tuple[Any, Any]:
     """Return the module and the layout of the rows, which is cached on the graph.
 
     Both modules have the same functions. One layout is kept: the one for most iterations so far.
-    On a CPU, the first call of few iterations reads the adjacency without a layout. On a GPU, one
-    warp would sum the longest row.
+    The first call of few iterations reads the adjacency without a layout, unless one warp of a GPU
+    would sum a very long row.
     """
     graph, value_type, max_iterations = problem.graph, problem.value_type, problem.max_iterations
     choices = {  # from the one for most iterations on, and whether it pays off
@@ -281,12 +281,14 @@ def _arrange(problem: PageRankProblem) -> tuple[Any, Any]:
     keys = {kind: f"PageRank {kind}, {value_type.__name__}" for kind in choices}
     kind = next(kind for kind in choices if choices[kind] or graph.is_cached(keys[kind]))
     is_first = not any(map(graph.is_cached, [DIRECT_KEY, *keys.values()]))
-    if graph.xp is np and is_first and max_iterations <= MAX_DIRECT_ITERATIONS:
-        logger.debug("pagerank: rows of the adjacency")
+    if is_first and max_iterations <= MAX_DIRECT_ITERATIONS:
         graph.cached(DIRECT_KEY, lambda: True)
-        return pagerank_layout, pagerank_layout.read_directly(
+        direct = pagerank_layout.read_directly(
             graph.csc, problem.weights, problem.out_weights, value_type
         )
+        if direct is not None:
+            logger.debug("pagerank: rows of the adjacency")
+            return pagerank_layout, direct
     logger.debug("pagerank: %s of rows", kind)
     form: Any = pagerank_blocks if kind == "blocks" else pagerank_layout
     options = {"grouped": True} if kind == "grouped layout" else {}

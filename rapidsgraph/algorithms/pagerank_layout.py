@@ -35,6 +35,7 @@ from ..kernels.constants import COOPERATIVE_THREADS, WARP
 # PAGERANK_CHUNK must be the largest in-degree of a class of `classify_rows`.
 WHOLE_ROW_LENGTHS = (16, 64, 256)
 MAX_WHOLE_ROWS = 16_384
+MAX_DIRECT_LENGTH = 2**15  # of rows of the adjacency that warps sum, some 0.2 ms for the longest
 NARROW_LENGTH = 4  # longest narrow row
 ROWS_PER_THREAD = 8  # of kernels that end with atomic additions to shared counters
 WINDOW_ROWS = 1024  # narrow rows that are sorted by length among themselves
@@ -148,20 +149,29 @@ def arrange(
 
 def read_directly(
     csc: Adjacency, weights: Array, out_weights: Array, value_type: type
-) -> PageRankLayout:
+) -> PageRankLayout | None:
     """Return the adjacency itself as a layout, for fewer iterations than would pay for another.
 
-    A CPU core, or a warp of a GPU, sums each row. The parameters are those of `arrange`.
+    A CPU core, or a warp of a GPU, sums each row. The result is None if a row is too long for a
+    warp. The parameters are those of `arrange`.
     """
     num_rows, xp = out_weights.size, device.array_module(out_weights)
+    limits = (*WHOLE_ROW_LENGTHS[:2], MAX_DIRECT_LENGTH)
+    read_counts = None if xp is np else _classify_rows(csc, out_weights, limits)[1]
     order, no_indices = device.arange(num_rows, np.int32, xp), device.no_values(np.int32, xp)
     inverse_weights = invert_weights(out_weights, order, value_type)
+    if read_counts is None:
+        num_dangling = num_rows - int(np.count_nonzero(inverse_weights))
+    else:
+        counts = RowCounts(*read_counts())
+        num_dangling = counts.dangling
+        if counts.longer_than_third:
+            return None
     return PageRankLayout(
         order, contribution_index=no_indices, num_contributions=num_rows, num_cached=0,
-        num_isolated=0, num_dangling=num_rows - device.count_nonzero(inverse_weights),
-        num_long_rows=0, num_whole_rows=num_rows, num_narrow_slices=0, num_chunks=0,
-        chunk_rows=no_indices, chunk_offsets=no_indices, row_offsets=csc.offsets,
-        slice_offsets=csc.offsets[num_rows:], neighbors=csc.neighbors,
+        num_isolated=0, num_dangling=num_dangling, num_long_rows=0, num_whole_rows=num_rows,
+        num_narrow_slices=0, num_chunks=0, chunk_rows=no_indices, chunk_offsets=no_indices,
+        row_offsets=csc.offsets, slice_offsets=csc.offsets[num_rows:], neighbors=csc.neighbors,
         weights=weights if weights.size else device.no_values(bool, xp),
         inverse_weights=inverse_weights,
     )  # fmt: skip
@@ -200,7 +210,7 @@ class RowCounts(NamedTuple):
     wide, long : int
         Rows longer than `NARROW_LENGTH`, and than `PAGERANK_CHUNK`.
     longer_than_first, longer_than_second, longer_than_third : int
-        Rows longer than each of `WHOLE_ROW_LENGTHS`.
+        Rows longer than each of three lengths, those of `WHOLE_ROW_LENGTHS` in a layout.
     narrow_arcs : int
         Arcs of rows that are not wide.
     isolated, dangling : int
@@ -222,19 +232,29 @@ def order_rows(csc: Adjacency, out_weights: Array) -> RowOrder:
 
     `out_weights` are float64, and 0 for a dangling vertex.
     """
+    keys, read_counts = _classify_rows(csc, out_weights, WHOLE_ROW_LENGTHS)
+    return RowOrder(_sort_classes(keys), read_counts)
+
+
+def _classify_rows(
+    csc: Adjacency, out_weights: Array, lengths: tuple[int, int, int]
+) -> tuple[Array, Callable[[], list[int]]]:
+    """Return the keys of rows by descending class, and a function that returns `RowCounts`.
+
+    `lengths` are those of the fields `longer_than_...`.
+    """
     xp, num_rows = device.array_module(out_weights), out_weights.size
     arrays = device.allocate(
         xp, zeroed=("counts",), counts=(len(RowCounts._fields), np.int64), keys=(num_rows, np.int64)
     )
-    first_length, second_length, third_length = WHOLE_ROW_LENGTHS
+    first_length, second_length, third_length = lengths
     device.launch(
         "pagerank_layout", "classify_rows", size=num_rows // ROWS_PER_THREAD,
         num_rows=num_rows, narrow_length=NARROW_LENGTH, first_length=first_length,
         second_length=second_length, third_length=third_length, offsets=csc.offsets,
         out_weights=out_weights, **arrays,
     )  # fmt: skip
-    read_counts = device.start_reading(arrays["counts"])
-    return RowOrder(_sort_classes(arrays["keys"]), read_counts)
+    return arrays["keys"], device.start_reading(arrays["counts"])
 
 
 def order_by_degree(degrees: Array) -> Array:
