@@ -36,6 +36,7 @@ FEW_ITERATIONS = {"tolerance": 0, "max_iterations": 2}  # more take no more memo
 
 def peak_of(work):
     """Return the result of `work` and the peak of its memory in bytes."""
+    device.wait_for_compilations()  # of CUDA kernels by threads, whose memory would count
     with trace_memory() as get_peak:
         result = work()
         return result, get_peak()
