@@ -31,6 +31,7 @@ from pipelines.benchmarks import (
     reddy,
     sanitizer,
     scaling,
+    small,
     startup,
 )
 from pipelines.benchmarks.adapters import missing_libraries
@@ -44,8 +45,8 @@ FRAMES = [task.name for task in COMPARISONS["structure"]]
 SUITES = {
     suite.name: suite
     for suite in (
-        kim.SUITE, reddy.SUITE, gpuscan.SUITE, layers.SUITE, scaling.SUITE, frames.SUITE,
-        cluster.SUITE, networkx_backend.SUITE, sanitizer.SUITE,
+        kim.SUITE, reddy.SUITE, gpuscan.SUITE, layers.SUITE, scaling.SUITE, small.SUITE,
+        frames.SUITE, cluster.SUITE, networkx_backend.SUITE, sanitizer.SUITE,
         Suite("startup", startup.measurements, in_processes=True),
         replace(layers.SUITE, name="layers-large", options={"only": ["large"]}),
         replace(frames.SUITE, name="frames-structure",

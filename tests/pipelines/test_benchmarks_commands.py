@@ -43,6 +43,7 @@ TIME = {"median": 2.0, "low": 1.0, "high": 3.0, "repeats": 3}
          {"layered build", "layered build, weighted", "streamed bfs", "claim"}),
         ("layers-large", [], {"large"}),
         ("scaling", ["--graphs", "rmat6,rmat7"], {"pagerank", "bfs", "build", "slope"}),
+        ("small", [], {"pagerank, 20 iterations", "bfs", "components", "scan"}),
         ("networkx-backend", [], {"NetworkX", "graph"}),
         ("frames", ["--graphs", "rmat6-8", "--only", "pagerank,bfs,similarity,scan"],
          {"pagerank", "bfs", "similarity", "scan"}),
