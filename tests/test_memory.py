@@ -16,6 +16,7 @@ from traced_memory import trace_memory
 import rapidsgraph as rg
 from rapidsgraph import device, frames, validation
 from rapidsgraph.algorithms import run_memory
+from rapidsgraph.algorithms.pagerank import MAX_DIRECT_ITERATIONS
 from rapidsgraph.graph.build import MAX_BASE_BYTES, MAX_BYTES_PER_NAME, MIN_CHECKED_SIZE
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
@@ -31,12 +32,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_heap")]
 
 ROWS = 500_000
 SLACK = 200_000  # bytes of objects of Python itself
-FEW_ITERATIONS = {"tolerance": 0, "max_iterations": 2}  # more take no more memory
+# More iterations take no more memory; fewer would do without a layout of rows.
+FEW_ITERATIONS = {"tolerance": 0, "max_iterations": MAX_DIRECT_ITERATIONS + 1}
 
 
 def peak_of(work):
     """Return the result of `work` and the peak of its memory in bytes."""
-    device.wait_for_compilations()  # of CUDA kernels by threads, whose memory would count
+    device.wait_for_compilations()  # compiler threads of earlier tests allocate memory, too
     with trace_memory() as get_peak:
         result = work()
         return result, get_peak()
@@ -198,6 +200,21 @@ def test_pagerank_of_frame_peak_is_below_estimate(kind):
     needed = rg.estimate_memory(frame, "pagerank").needed
     _, peak = peak_of(lambda: rg.pagerank(frame, **FEW_ITERATIONS))
     assert peak <= needed + SLACK, f"{peak / ROWS:.1f} bytes a row, estimate {needed / ROWS:.1f}"
+
+
+@pytest.mark.parametrize("num_iterations", [1, MAX_DIRECT_ITERATIONS + 1])
+def test_pagerank_peak_with_values_by_vertex_is_below_estimate(num_iterations):
+    """The graph is sparse, so that the values take most of the memory."""
+    num_vertices, random = 2_000_000, np.random.default_rng(0)
+    ends = random.integers(0, num_vertices, (2, num_vertices // 10))
+    graph = build_storage({"source": ends[0], "destination": ends[1]}, vertices=num_vertices)
+    values = pandas.DataFrame({"vertex": np.arange(num_vertices), "value": 1.0})
+    parameters = ("personalization", "start", "dangling")
+    options = dict.fromkeys(parameters, values) | {"tolerance": 0, "max_iterations": num_iterations}
+    rg.pagerank(pandas.DataFrame({"source": [0], "destination": [1]}), **FEW_ITERATIONS)
+    needed = rg.estimate_memory(graph, "pagerank").needed
+    _, peak = peak_of(lambda: rg.pagerank(graph, **options))
+    assert peak <= needed, f"{peak / num_vertices:.1f} a vertex, {needed / num_vertices:.1f}"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ Precision = Literal["double", "single"]
 PRECISIONS: dict[Precision, type[np.floating]] = {"double": np.float64, "single": np.float32}
 DanglingPolicy = Literal["uniform", "drop"]  # besides None and weights by vertex
 DANGLING = get_args(DanglingPolicy)
-MAX_DIRECT_ITERATIONS = 3  # that take less time than the layout of their rows
+MAX_DIRECT_ITERATIONS = 3  # up to so many take less time than building a layout
 DIRECT_KEY = "whether PageRank has read the adjacency directly"  # in a graph's cache
 
 
@@ -95,22 +95,18 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
 
 
 class PageRankTerms(NamedTuple):
-    """What PageRank adds per vertex, and where it starts.
+    """Teleport and dangling terms of each vertex, and the initial values.
 
     Attributes
     ----------
-    teleport, dangling_weights, start : float64 arrays
+    teleport, dangling_weights, start : float64 array or float
         Personalization times (1 - damping), weights of the dangling mass times damping, and initial
         values: one value per vertex, or a single value for all vertices.
     """
 
-    teleport: Array
-    dangling_weights: Array
-    start: Array
-
-    def reorder(self, order: Array) -> PageRankTerms:
-        """Return the terms of vertices in another order."""
-        return PageRankTerms(*(values if values.size == 1 else values[order] for values in self))
+    teleport: Any
+    dangling_weights: Any
+    start: Any
 
 
 class PageRankProblem:
@@ -126,8 +122,8 @@ class PageRankProblem:
 
     Attributes
     ----------
-    uniform_terms : (float, float, float) or None
-        The values of `terms` if all vertices have the same, else None.
+    uniform_terms : PageRankTerms or None
+        The numbers in `terms` if all vertices have the same, else None.
     partitions : object
         Partitions of a layered edge list, as they are streamed.
     """
@@ -140,13 +136,13 @@ class PageRankProblem:
         self.damping, self.tolerance = damping, parameters.tolerance
         self.max_iterations, self.launch = parameters.max_iterations, parameters.launch
         self.partitions: Any = None
-        self.uniform_terms: tuple[float, float, float] | None = None
+        self.uniform_terms: PageRankTerms | None = None
         self._terms: PageRankTerms | None = None
         has_policy = dangling is None or isinstance(dangling, str)
         if has_policy and parameters.personalization is None and parameters.start is None:
             value = 1 / labeling.num_vertices
             dangling_weight = 0.0 if dangling == "drop" else damping * value
-            self.uniform_terms = (1 - damping) * value, dangling_weight, value
+            self.uniform_terms = PageRankTerms((1 - damping) * value, dangling_weight, value)
             return
         teleport = vertex_distribution(labeling, parameters.personalization, "personalization")
         self._terms = PageRankTerms(
@@ -157,14 +153,17 @@ class PageRankProblem:
 
     @property
     def terms(self) -> PageRankTerms:
-        """The terms of the vertices, in the order of the last call of `reorder`."""
+        """The terms of the vertices as arrays, in the order of the last call of `reorder`."""
         if self._terms is None:
             self._terms = PageRankTerms(*self.graph.xp.asarray(self.uniform_terms).reshape(3, 1))
         return self._terms
 
     def reorder(self, order: Array) -> None:
-        """Permute the terms; the arrays in the old order are released."""
-        self._terms = self.terms.reorder(order)
+        """Permute the terms one after the other; the arrays in the old order are released."""
+        for name in PageRankTerms._fields:
+            values = getattr(self.terms, name)
+            if values.size > 1:
+                self._terms = self.terms._replace(**{name: values[order]})
 
     @cached_property
     def out_weights(self) -> Array:
@@ -208,9 +207,12 @@ def _iterate(
     graph, xp, value_type = problem.graph, problem.graph.xp, problem.value_type
     num_vertices = graph.num_vertices
     form, layout = _arrange(problem)
-    uniform_terms, no_start = problem.uniform_terms, device.no_values(np.float64, xp)
-    num_isolated = layout.num_isolated if uniform_terms else 0
-    term_sizes = {name: (1, np.float64) for name in ("teleport", "dangling_weights")}
+    uniform, term_sizes = problem.uniform_terms, {}
+    if uniform:
+        term_sizes = {name: (1, np.float64) for name in ("teleport", "dangling_weights")}
+    else:
+        problem.reorder(layout.order)
+    num_isolated = layout.num_isolated if uniform else 0
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
     buffer_sizes = form.buffer_sizes(layout)
     arrays = device.allocate_groups(
@@ -218,18 +220,20 @@ def _iterate(
         {"result": (num_vertices, value_type)},
         {"pagerank": (num_vertices, value_type),
          "contributions": (2 * (layout.num_contributions + 1), value_type), **buffer_sizes,
-         "state": (5, np.float64), **(term_sizes if uniform_terms else {})},
+         "state": (5, np.float64), **term_sizes},
         zeroed=form.ZEROED_BUFFERS,
     )  # fmt: skip
     pagerank, contributions = arrays["pagerank"], arrays["contributions"].reshape(2, -1)
     buffers, state = {name: arrays[name] for name in buffer_sizes}, arrays["state"]
-    if uniform_terms:
+    dangling_mass = 0.0
+    if uniform:
+        no_start = device.no_values(np.float64, xp)
         terms = PageRankTerms(arrays["teleport"], arrays["dangling_weights"], no_start)
-        dangling_mass = float(value_type(uniform_terms[-1])) * layout.num_dangling
+        dangling_mass = float(value_type(uniform.start)) * layout.num_dangling
     else:
-        problem.reorder(layout.order)
-        terms = problem.terms
-        dangling_mass = float((terms.start * (layout.inverse_weights == 0)).sum())
+        terms, uniform = problem.terms, PageRankTerms(0.0, 0.0, 0.0)  # not read
+        if layout.num_dangling:
+            dangling_mass = float((terms.start * (layout.inverse_weights == 0)).sum())
     rows: dict[str, Any] = {
         "size": contributions.shape[1], "num_vertices": num_vertices,
         "num_contributions": layout.num_contributions, "inverse_weights": layout.inverse_weights,
@@ -237,11 +241,10 @@ def _iterate(
         "has_contribution_index": layout.contribution_index.size > 0,
         "contributions": contributions.reshape(-1), "pagerank": pagerank,
     }  # fmt: skip
-    uniform_teleport, uniform_weight, uniform_start = uniform_terms or (0.0, 0.0, 0.0)
     device.launch(
         "pagerank", "initialize_rows", start=terms.start, num_starts=terms.start.size,
-        uniform_start=uniform_start, uniform_teleport=uniform_teleport,
-        uniform_dangling_weight=uniform_weight, dangling_mass=dangling_mass,
+        uniform_start=uniform.start, uniform_teleport=uniform.teleport,
+        uniform_dangling_weight=uniform.dangling_weights, dangling_mass=dangling_mass,
         teleport=terms.teleport, dangling_weights=terms.dangling_weights, state=state, **rows,
     )  # fmt: skip
     num_remaining = problem.max_iterations
@@ -282,11 +285,11 @@ def _arrange(problem: PageRankProblem) -> tuple[Any, Any]:
     kind = next(kind for kind in choices if choices[kind] or graph.is_cached(keys[kind]))
     is_first = not any(map(graph.is_cached, [DIRECT_KEY, *keys.values()]))
     if is_first and max_iterations <= MAX_DIRECT_ITERATIONS:
-        graph.cached(DIRECT_KEY, lambda: True)
         direct = pagerank_layout.read_directly(
             graph.csc, problem.weights, problem.out_weights, value_type
         )
         if direct is not None:
+            graph.cached(DIRECT_KEY, lambda: True)
             logger.debug("pagerank: rows of the adjacency")
             return pagerank_layout, direct
     logger.debug("pagerank: %s of rows", kind)

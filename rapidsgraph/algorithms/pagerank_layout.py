@@ -35,7 +35,7 @@ from ..kernels.constants import COOPERATIVE_THREADS, WARP
 # PAGERANK_CHUNK must be the largest in-degree of a class of `classify_rows`.
 WHOLE_ROW_LENGTHS = (16, 64, 256)
 MAX_WHOLE_ROWS = 16_384
-MAX_DIRECT_LENGTH = 2**15  # of rows of the adjacency that warps sum, some 0.2 ms for the longest
+MAX_DIRECT_LENGTH = 2**15  # a longer row takes a warp more than some 0.2 ms of an iteration
 NARROW_LENGTH = 4  # longest narrow row
 ROWS_PER_THREAD = 8  # of kernels that end with atomic additions to shared counters
 WINDOW_ROWS = 1024  # narrow rows that are sorted by length among themselves
@@ -152,18 +152,21 @@ def read_directly(
 ) -> PageRankLayout | None:
     """Return the adjacency itself as a layout, for fewer iterations than would pay for another.
 
-    A CPU core, or a warp of a GPU, sums each row. The result is None if a row is too long for a
-    warp. The parameters are those of `arrange`.
+    The parameters are those of `arrange`.
+
+    Returns
+    -------
+    PageRankLayout or None
+        Rows that a CPU core, or a warp of a GPU, sums each; None if one is too long for a warp.
     """
     num_rows, xp = out_weights.size, device.array_module(out_weights)
-    limits = (*WHOLE_ROW_LENGTHS[:2], MAX_DIRECT_LENGTH)
-    read_counts = None if xp is np else _classify_rows(csc, out_weights, limits)[1]
     order, no_indices = device.arange(num_rows, np.int32, xp), device.no_values(np.int32, xp)
     inverse_weights = invert_weights(out_weights, order, value_type)
-    if read_counts is None:
+    if xp is np:
         num_dangling = num_rows - int(np.count_nonzero(inverse_weights))
     else:
-        counts = RowCounts(*read_counts())
+        lengths = (*WHOLE_ROW_LENGTHS[:2], MAX_DIRECT_LENGTH)  # of which only the last one matters
+        counts = RowCounts(*_classify_rows(csc, out_weights, lengths)[1]())
         num_dangling = counts.dangling
         if counts.longer_than_third:
             return None
@@ -576,7 +579,7 @@ def read_state(state: Array) -> tuple[int, float, bool]:
 
 
 def start_reading_state(state: Array) -> Callable[[], tuple[int, float, bool]]:
-    """Start to copy the state; return a function that returns what `read_state` does."""
+    """Start copying the state; return a function that returns what `read_state` does."""
     read = device.start_reading(state)
 
     def wait() -> tuple[int, float, bool]:

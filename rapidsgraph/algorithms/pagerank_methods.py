@@ -172,8 +172,7 @@ def initialize_sums(problem: PageRankProblem, state: Array, sums: Array) -> None
     device.launch(
         "pagerank", "initialize_sums", size=sums.size, geometry=problem.launch,
         num_vertices=sums.size, teleport=terms.teleport, num_teleports=terms.teleport.size,
-        dangling_weights=terms.dangling_weights,
-            num_dangling_weights=terms.dangling_weights.size,
+        dangling_weights=terms.dangling_weights, num_dangling_weights=terms.dangling_weights.size,
         state=state, sums=sums,
     )  # fmt: skip
 

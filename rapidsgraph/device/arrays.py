@@ -131,19 +131,19 @@ class _Allocation(NamedTuple):
     Attributes
     ----------
     num_bytes, num_zeroed_bytes : int
-    places : list of (str, int, dtype, int)
+    places : tuple of (str, int, dtype, int)
         Name, number and type of values, and offset in bytes of each array.
     """
 
     num_bytes: int
     num_zeroed_bytes: int
-    places: list[tuple[str, int, Any, int]]
+    places: tuple[tuple[str, int, Any, int], ...]
 
 
 @functools.lru_cache(1024)  # in calls on small graphs, this would take longer than an allocation
 def _plan_allocations(
     zeroed: tuple[str, ...], *groups: tuple[tuple[str, tuple[int, Any]], ...]
-) -> list[_Allocation]:
+) -> tuple[_Allocation, ...]:
     """Return the allocations of `allocate_groups`, given the items of the groups."""
     _check_names(zeroed, *[[name for name, _ in group] for group in groups])
     first, *others = groups
@@ -155,7 +155,7 @@ def _plan_allocations(
             merged += group
         else:
             separate.append([*group])
-    return [_plan_allocation(zeroed, group) for group in [merged, *separate]]
+    return tuple(_plan_allocation(zeroed, group) for group in [merged, *separate])
 
 
 def _plan_allocation(
@@ -169,7 +169,7 @@ def _plan_allocation(
         if name in zeroed:
             num_zeroed_bytes = num_bytes
     places = [(name, size, dtype, starts[name]) for name, (size, dtype) in group]
-    return _Allocation(num_bytes, num_zeroed_bytes, places)
+    return _Allocation(num_bytes, num_zeroed_bytes, tuple(places))
 
 
 def _check_names(zeroed: Collection[str], *groups: Collection[str]) -> None:

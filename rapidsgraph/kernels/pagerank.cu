@@ -12,9 +12,9 @@
 //
 // Arcs are sorted by destination (offsets, neighbors) unless an entry says otherwise. out_weights
 // of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, dangling_mass,
-// converged} in double. Kernels return at once when state says converged, so the host may enqueue
-// iterations ahead. Sums accumulate in double; value_t is the precision of the values that are
-// gathered.
+// converged, PageRank of isolated vertices} in double, without the last one for the methods of Kim
+// and Reddy. Kernels return at once when state says converged, so the host may enqueue iterations
+// ahead. Sums accumulate in double; value_t is the precision of the values that are gathered.
 //
 // Entries: initialize_sums, scatter_edges and gather_nodes (Kim) and gather_contributions and
 // gather_groups (Reddy) compute one iteration into sums or new_pagerank; measure_change and

@@ -19,6 +19,7 @@ from conftest import (
 
 import rapidsgraph as rg
 from rapidsgraph.algorithms.pagerank import PageRankProblem
+from rapidsgraph.algorithms.pagerank_layout import MAX_DIRECT_LENGTH
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}
@@ -275,8 +276,8 @@ def test_few_iterations_read_the_adjacency(make_arrays, precision, directed, wei
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("length", [2**15, 2**15 + 1])
-def test_few_iterations_sum_long_rows_by_a_layout(length):
+@pytest.mark.parametrize("length", [MAX_DIRECT_LENGTH, MAX_DIRECT_LENGTH + 1])
+def test_limit_of_rows_that_are_read_directly(length):
     """On a GPU, one warp sums a row of the adjacency."""
     import cupy
 
@@ -287,7 +288,7 @@ def test_few_iterations_sum_long_rows_by_a_layout(length):
     expected[0] += 0.85 * length / (length + 1)
     assert_close(ranks_of(ranks), dict(enumerate(expected)), 1e-15)
     has_layout = any(key.startswith("PageRank") for key in graph._cache)
-    assert has_layout is (length > 2**15)
+    assert has_layout is (length > MAX_DIRECT_LENGTH)
 
 
 @by_method_or_frames

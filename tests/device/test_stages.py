@@ -69,8 +69,13 @@ def test_element_types_are_bound_as_launches_do(stage, submitted):
         assert {c_type for _, c_type in c_types} <= {*launcher.C_TYPES.values()}
 
 
+CALLS = startup.RUNS | {
+    "few iterations": lambda rg, edges: rg.pagerank(edges, tolerance=0, max_iterations=1)
+}
+
+
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", startup.RUNS)
+@pytest.mark.parametrize("name", CALLS)
 def test_first_calls_launch_kernels_of_their_stages(name, monkeypatch):
     """All kernels of a first call are compiled ahead, in a process that has compiled none."""
     import cudf
@@ -93,7 +98,7 @@ def test_first_calls_launch_kernels_of_their_stages(name, monkeypatch):
         monkeypatch.setattr(pagerank_blocks, "MIN_VERTICES", 0)
     ends = np.random.default_rng(1).integers(0, startup.VERTICES, (2, startup.EDGES))
     edges = pandas.DataFrame({"source": ends[0], "destination": ends[1]})
-    startup.RUNS[name](rg, cudf.from_pandas(edges))
+    CALLS[name](rg, cudf.from_pandas(edges))
     assert used and used <= begun
     has_blocks = any(group == ("iterate_blocks",) for _, group, *_ in used)
     assert has_blocks == (name == startup.LARGE)

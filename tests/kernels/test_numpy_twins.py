@@ -509,20 +509,20 @@ def test_initial_values_of_pagerank(xp, num_starts, index, dtype):
     teleport, dangling, state = xp.full(4, 7.0), xp.full(4, 8.0), xp.full(5, -1.0)
     device.launch(
         "pagerank", "initialize_rows", size=6, num_vertices=4, num_contributions=5,
-        start=xp.asarray(starts[:num_starts]), num_starts=num_starts, uniform_start=0.25,
+        start=xp.asarray(starts[:num_starts]), num_starts=num_starts, uniform_start=0.375,
         uniform_teleport=0.0375, uniform_dangling_weight=0.2125, dangling_mass=0.5,
         inverse_weights=xp.asarray(inverse), contribution_index=xp.asarray(index, np.int32),
         has_contribution_index=len(index) > 0, contributions=contributions, pagerank=pagerank,
         teleport=teleport, dangling_weights=dangling, state=state,
     )  # fmt: skip
-    values = starts if num_starts == 4 else np.full(4, 0.25)
+    values = {0: np.full(4, 0.375), 1: np.full(4, 0.25), 4: starts}[num_starts]
     expected = np.zeros(12)
     expected[index or range(4)] = values * inverse
     assert pagerank.tolist() == values.tolist()
     assert contributions.tolist() == expected.tolist()
     assert teleport.tolist() == [7.0 if num_starts else 0.0375, 7, 7, 7]
     assert dangling.tolist() == [8.0 if num_starts else 0.2125, 8, 8, 8]
-    assert state.tolist() == [0, math.inf, 0.5, 0, 0.25]
+    assert state.tolist() == [0, math.inf, 0.5, 0, 0.375]
 
 
 def test_arrays_without_values_are_shared(xp):
