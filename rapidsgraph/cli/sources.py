@@ -206,8 +206,7 @@ def _read_sources(path: Input, columns: Sequence[str]) -> list[Source]:
                     name, line = table.locate(line)
                     if len(fields) != len(table.names):
                         raise GraphError(
-                            f"{name}, line {line}: the number of fields is {len(fields)}, not "
-                            f"{len(table.names)}",
+                            f"{name}, line {line}: {table.describe_length(fields)}",
                             path=name,
                             row=row,
                         )

@@ -292,14 +292,20 @@ class Text(TextLines):
         with contextlib.closing(self.rows()) as rows:  # an error keeps the loop, with an open file
             for row, (line, fields) in enumerate(itertools.islice(rows, self.header_rows, None)):
                 if len(fields) != len(self.names):
-                    problem = f"the number of fields is {len(fields)}, not {len(self.names)}"
-                    raise self._error(line, problem, row=row)
+                    raise self._error(line, self.describe_length(fields), row=row)
                 values = dict(zip(self.names, fields, strict=True))
                 for name in (*ids, *numbers):
                     value = values[name]
                     value_problem = self._find_problem(name, value, name in numbers)
                     if value_problem:
                         raise self._error(line, value_problem, row=row, column=name, value=value)
+
+    def describe_length(self, fields: Sequence[str]) -> str:
+        """Return the problem of a row of too few or too many fields."""
+        problem = f"the number of fields is {len(fields)}, not {len(self.names)}"
+        if self.kind in ("csv", "tsv") and fields and fields[0].startswith("#"):
+            problem += "; this format has no comments, so remove lines that begin with #"
+        return problem
 
     def _find_problem(self, name: str, value: str, must_be_number: bool) -> str | None:
         """Return the problem of a value of column `name`, or None."""

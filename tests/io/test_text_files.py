@@ -179,6 +179,11 @@ def test_matrix_market_agrees_with_scipy(tmp_path):
         ("a.csv", "source,destination\n1,2,3\n", "a.csv, line 2: the number of fields is 3, not 2"),
         (
             "a.csv",
+            "source,destination\n1,2\n# x\n",
+            "line 3: the number of fields is 1, not 2; this format has no comments, so remove",
+        ),
+        (
+            "a.csv",
             "source,destination\n1,2\n\n3\n",
             "line 4: the number of fields is 1, not 2",
         ),
