@@ -299,8 +299,9 @@ def check_weights(weights: Any, column: str, xp: ArrayModule) -> Array:
     if not device.all_in_range(weights, 0, math.inf):
         row = int((~(weights >= 0) | (weights == np.inf)).argmax())
         value = weights[row].item()
+        shown = "missing (NaN)" if math.isnan(value) else repr(value)
         raise GraphError(
-            f"weight in row {{row}} of {{column}} is {value!r}; weights must be finite and not "
+            f"weight in row {{row}} of {{column}} is {shown}; weights must be finite and not "
             "negative",
             parameter="weight",
             column=column,

@@ -226,8 +226,14 @@ def test_hints_about_weights_are_in_the_language_of_the_frame():
     [
         (INTEGERS, "1",
          "source: '1' is text, but the vertex names of this graph are integers; pass 1"),
-        (INTEGERS, ["2", "x"], "source: '2' in row 0 is text, but the vertex names of this graph "
+        (INTEGERS, ["2", "3"], "source: '2' in row 0 is text, but the vertex names of this graph "
          "are integers; pass integers, such as 2"),
+        (INTEGERS, ["2", "x"], "source: 'x' in row 1 is text, but the vertex names of this graph "
+         "are integers"),
+        (INTEGERS, ["2", "+3"], "source: '+3' in row 1 is text, but the vertex names of this graph "
+         "are integers; pass integers, such as 3"),
+        (INTEGERS, ["2", str(2**64)], f"source: '{2**64}' in row 1 is text, but the vertex names "
+         "of this graph are integers"),
         (INTEGERS, "x", "source: 'x' is text, but the vertex names of this graph are integers"),
         (INTEGERS, 1.0, "source: 1.0 is of type float64, but the vertex names of this graph are "
          "integers; pass 1"),

@@ -25,6 +25,7 @@ from ..errors import GraphError, VertexNotFoundError, VertexTypeError, format_va
 from ..frames import Column
 
 MAX_SHOWN_NAMES = 3  # of vertices that are not in a graph, in a message
+MISSING = "{parameter}: a vertex name is missing (NaN) in row {row}"
 MAX_CHECKED_NAMES = 100
 MAX_HOST_IDS = 100  # that are checked on the host, since a copy takes less time than kernels
 
@@ -154,7 +155,7 @@ class VertexNames:
         if not all(len(values) for values in columns):
             return xp.empty(0, xp.int64)
         for values in columns:
-            check_present(values, "{parameter} has no value in row {row}", parameter=parameter)
+            check_present(values, MISSING, parameter=parameter)
         if self.distinct[0] is None:
             values = as_integers(columns[0], parameter)
             range_ids = xp.empty(values.size, xp.int32)
@@ -406,8 +407,8 @@ def as_integers(values: Column, parameter: str, label: str | None = None) -> Arr
     kind = getattr(values.dtype, "kind", "O")
     if kind in "iu" or not len(values):
         return values
-    check_present(values, "{parameter} has no value in row {row}", parameter=parameter)
-    row, value = _find_fraction(values) if kind == "f" else (0, _item(values, 0))
+    check_present(values, MISSING, parameter=parameter)
+    row, value = _find_fraction(values) if kind == "f" else _find_word(values)
     where = " in row {row}" if len(values) > 1 else ""
     hint = _integer_hint(values, value)
     raise VertexTypeError(
@@ -429,7 +430,7 @@ def _integer_hint(values: Column, value: Any) -> str | None:
         number = int(value)
     except (ValueError, OverflowError):
         return None
-    if not isinstance(value, str) and number != value:
+    if (not isinstance(value, str) and number != value) or abs(number) >= 2**64:
         return None
     return f"pass {number}" if len(values) == 1 else f"pass integers, such as {number}"
 
@@ -466,6 +467,16 @@ def _format_label(label: str | None) -> str:
 def _find_fraction(values: Array) -> tuple[int, float]:
     """Return the row and value of the first float that is not an integer, else of the first."""
     row = int(((values != values.round()) | (abs(values) == np.inf)).argmax())
+    return row, _item(values, row)
+
+
+def _find_word(values: Column) -> tuple[int, Any]:
+    """Return the row and value of the first text that is no integer, else of the first."""
+    row = 0
+    if hasattr(values, "str"):
+        text = frames.to_device(values, np)
+        is_number = text.str.match(r"-?[0-9]{1,18}$").fillna(False).astype(bool)
+        row = int((~is_number).to_numpy().argmax())
     return row, _item(values, row)
 
 

@@ -126,11 +126,12 @@ def scale_vertex_values(
     sorted_ids = xp.sort(ids)
     repeated = sorted_ids[1:][sorted_ids[1:] == sorted_ids[:-1]]
     if repeated.size:
+        name = labeling.name_of(int(repeated[0]))
         raise GraphError(
-            "{parameter}: the vertex in row {row} is given more than once",
+            f"{{parameter}}: vertex {format_value(name)} in row {{row}} is given more than once",
             parameter=parameter,
-            row=int((ids == repeated[0]).argmax()),
-            value=labeling.name_of(int(repeated[0])),
+            row=int(device.flatnonzero(ids == repeated[0])[1]),
+            value=name,
         )
     largest = float(array.max())
     if not largest:

@@ -339,9 +339,12 @@ def test_vertices_without_edges(make_arrays):
         (1.0, r"source"),
         ([1.0], r"source"),
         ([0, None], r"source"),
-        (float("nan"), r"^source has no value in row 0"),
-        (np.array([0, np.nan]), r"^source has no value in row 1"),
-        (pandas.DataFrame({"vertex": [0, np.nan]}), r"^source has no value in row 1"),
+        (float("nan"), r"^source: a vertex name is missing .* in row 0"),
+        (np.array([0, np.nan]), r"^source: a vertex name is missing .* in row 1"),
+        (
+            pandas.DataFrame({"vertex": [0, np.nan]}),
+            r"^source: a vertex name is missing .* in row 1",
+        ),
         ([2**63, -1], r"^source: vertex -1 is not in the graph"),
         ([0, 2**64 - 1], r"^source: vertex 18446744073709551615 is not in the graph"),
         ("0", r"source"),
@@ -402,11 +405,14 @@ def test_unsuitable_cutoffs(cutoff):
         rg.sssp(frame, 0, cutoff=cutoff)
 
 
-@pytest.mark.parametrize("weight", [-1.0, -5e-324, float("nan"), INF])
-def test_unsuitable_weights_name_their_row(make_held_frame, weight):
+@pytest.mark.parametrize(
+    ("weight", "shown"),
+    [(-1.0, "-1.0"), (-5e-324, "-5e-324"), (float("nan"), r"missing \(NaN\)"), (INF, "inf")],
+)
+def test_unsuitable_weights_name_their_row(make_held_frame, weight, shown):
     ends = {"source": [0, 1, 2], "destination": [1, 2, 0]}
     frame = make_held_frame({**ends, "weight": [1, 2.5, weight]})
-    message = f"weight in row 2 of column 'weight' is {weight!r}; weights must be finite"
+    message = f"weight in row 2 of column 'weight' is {shown}; weights must be finite"
     with pytest.raises(rg.GraphError, match=message):
         rg.sssp(frame, 0)
     assert paths_of(rg.bfs(frame, 0))[0] == {0: 0, 1: 1, 2: 2}  # to which they mean nothing

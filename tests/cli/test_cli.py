@@ -153,7 +153,7 @@ def test_files_of_values(edges, tmp_path):
     ("text", "message"),
     [
         ("vertex,w\nc,1\n\nb,-1\n", "line 4: {}: the value is -1.0; it must be finite"),
-        ("vertex,w\nc,1\nb,2\nc,3\n", "line 2: {}: the vertex is given more than once\n"),
+        ("vertex,w\nc,1\nb,2\nc,3\n", "line 4: {}: vertex 'c' is given more than once\n"),
         ("vertex,w\nb,1\nq,2\n", "line 3: {}: vertex 'q' is not in the graph\n"),
         ("vertex,w\nb,0\nc,0\n", None),  # about no row
     ],

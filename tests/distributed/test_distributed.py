@@ -273,7 +273,7 @@ def test_invalid_arguments(client):
         (
             "weight",
             np.nan,
-            "weight in row 0 of partition 2 of column 'weight' is nan",
+            "weight in row 0 of partition 2 of column 'weight' is missing (NaN)",
         ),
         (
             "weight",

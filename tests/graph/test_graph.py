@@ -232,7 +232,7 @@ def test_a_result_is_the_callers_to_change():
     [
         ([1.0, -0.5, 2.0], "weight in row 1 of column 'weight' is -0.5; weights must be finite"),
         ([1, 2, -3], "weight in row 2 of column 'weight' is -3"),
-        ([np.nan, 1.0, 2.0], "weight in row 0 of column 'weight' is nan"),
+        ([np.nan, 1.0, 2.0], r"weight in row 0 of column 'weight' is missing \(NaN\)"),
         ([1.0, 2.0, np.inf], "weight in row 2 of column 'weight' is inf"),
         ([1.0, -np.inf, np.nan], "weight in row 1 of column 'weight' is -inf"),
         (["1", "2", "x"], "weights in column 'weight' must be numbers; row 2 holds 'x'"),
@@ -248,11 +248,11 @@ def test_unsuitable_weights(make_held_frame, weight, message):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (pandas.Series([1.5, None], dtype="Float64"), "weight in row 1 of column 'weight' is nan"),
+        (pandas.Series([1.5, None], dtype="Float64"), "weight in row 1 .*'weight' is missing"),
         (pandas.Series([1, None], dtype="Int64"), "column 'weight' has no value in row 1"),
         (
             pandas.Series([0.5, None], dtype="double[pyarrow]"),
-            "weight in row 1 of column 'weight' is nan",
+            "weight in row 1 of column 'weight' is missing",
         ),
         (pandas.Series([True, False]), "'weight'"),
         (pandas.Series([0.5, "a"], dtype=object), "'weight' holds float and str values"),

@@ -132,7 +132,7 @@ def test_integer_types_need_not_be_those_of_the_names(make_arrays, dtype):
         ({"dangling": {-1: 1}}, r"dangling: vertex -1 is not in the graph"),
         (
             {"start": {"vertex": np.array([0, 1, 0]), "value": np.ones(3)}},
-            r"start: the vertex in row 0 is given more than once",
+            r"start: vertex 0 in row 2 is given more than once",
         ),
         (
             {"start": {"vertex": np.array([0]), "a": np.ones(1), "b": np.ones(1)}},

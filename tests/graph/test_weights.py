@@ -182,7 +182,7 @@ def test_a_column_weight_may_name_vertices(tmp_path):
     [
         (["a", "b"], "weights in column 'weight' must be numbers; row 0 holds 'a'"),
         ([1.0, -2.0], "weight in row 1 of column 'weight' is -2.0; weights must be finite"),
-        ([1.0, np.nan], "weight in row 1 of column 'weight' is nan; weights must be finite"),
+        ([1.0, np.nan], "weight in row 1 of column 'weight' is missing (NaN); weights must be"),
         ([True, False], "column 'weight' holds boolean values"),
     ],
 )
