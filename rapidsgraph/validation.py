@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 FramesMethod = Literal["auto", "frames"]  # of algorithms with one kernel form
 FRAMES_METHODS = get_args(FramesMethod)
 MAX_VERTICES = 2**31 - 1
+INTEGER = re.compile(r"\s*-?[0-9]+\s*")  # in text, as PyArrow reads it
+MAX_DIGITS = 100  # more than 64 bits in any case; Python refuses to convert thousands
 # Integer names are looked up in a table over their range if it has at most this many integers more
 # than there are values.
 MAX_UNUSED_NAMES = 1024
@@ -132,6 +134,13 @@ def check_seed(seed: Any) -> None:
     is_integer = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
     if seed is not None and not (is_integer and 0 <= seed < 2**63):
         reject("seed", seed, "it must be None or an integer, 0 or more, below 2^63")
+
+
+def is_integer(value: object) -> bool:
+    """Return whether PyArrow reads a value, which may be text, as int64."""
+    if isinstance(value, str) and (not INTEGER.fullmatch(value) or len(value) > MAX_DIGITS):
+        return False
+    return isinstance(value, (int, str)) and -(2**63) <= int(value) < 2**63
 
 
 def check_number(parameter: str, value: Any, maximum: float = math.inf) -> float:

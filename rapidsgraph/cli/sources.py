@@ -28,10 +28,10 @@ from ..io.tables import (
     read_errors,
     select_columns,
 )
-from ..io.text_files import INTEGER, Text
+from ..io.text_files import Text
+from ..validation import INTEGER, MAX_DIGITS, is_integer
 from .options import vertex_columns
 
-MAX_DIGITS = 100  # more than 64 bits in any case; Python refuses to convert thousands
 Source = tuple[str, list]  # where a vertex is named, for messages; its value in each name column
 
 
@@ -120,8 +120,8 @@ def _are_integers(table: Table, columns: ColumnSelection, sources: Sequence[Sour
     row = dict(zip(columns.ids, fields))
     roots = [fields for _, fields in sources if len(fields) == len(columns.groups)]
     return [
-        all(_is_integer(row[name]) for name in group)
-        and all(_is_integer(fields[index]) for fields in roots)
+        all(is_integer(row[name]) for name in group)
+        and all(is_integer(fields[index]) for fields in roots)
         for index, group in enumerate(columns.groups)
     ]
 
@@ -143,13 +143,6 @@ def _no_edges(table: Table) -> GraphError:
     return GraphError(
         f"{table.files}: there are no edges, so there is no source vertex", path=table.files.name
     )
-
-
-def _is_integer(text: object) -> bool:
-    """Return whether PyArrow reads a value as int64."""
-    if isinstance(text, str) and (not INTEGER.fullmatch(text) or len(text) > MAX_DIGITS):
-        return False
-    return isinstance(text, (int, str)) and -(2**63) <= int(text) < 2**63
 
 
 FromOption = Annotated[
@@ -206,7 +199,7 @@ def _read_sources(path: Input, columns: Sequence[str]) -> list[Source]:
                     name, line = table.locate(line)
                     if len(fields) != len(table.names):
                         raise GraphError(
-                            f"{name}, line {line}: {table.describe_length(fields)}",
+                            f"{name}, line {line}: {table.describe_wrong_length(fields)}",
                             path=name,
                             row=row,
                         )

@@ -23,11 +23,12 @@ from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, VertexTypeError, format_value
 from ..frames import Column
+from ..validation import is_integer
 
 MAX_SHOWN_NAMES = 3  # of vertices that are not in a graph, in a message
-MISSING = "{parameter}: a vertex name is missing (NaN) in row {row}"
 MAX_CHECKED_NAMES = 100
 MAX_HOST_IDS = 100  # that are checked on the host, since a copy takes less time than kernels
+MISSING_NAME = "{parameter}: a vertex name is missing (NaN) in row {row}"
 
 
 class VertexNames:
@@ -155,7 +156,7 @@ class VertexNames:
         if not all(len(values) for values in columns):
             return xp.empty(0, xp.int64)
         for values in columns:
-            check_present(values, MISSING, parameter=parameter)
+            check_present(values, MISSING_NAME, parameter=parameter)
         if self.distinct[0] is None:
             values = as_integers(columns[0], parameter)
             range_ids = xp.empty(values.size, xp.int32)
@@ -407,8 +408,8 @@ def as_integers(values: Column, parameter: str, label: str | None = None) -> Arr
     kind = getattr(values.dtype, "kind", "O")
     if kind in "iu" or not len(values):
         return values
-    check_present(values, MISSING, parameter=parameter)
-    row, value = _find_fraction(values) if kind == "f" else _find_word(values)
+    check_present(values, MISSING_NAME, parameter=parameter)
+    row, value = _find_fraction(values) if kind == "f" else _find_non_integer(values)
     where = " in row {row}" if len(values) > 1 else ""
     hint = _integer_hint(values, value)
     raise VertexTypeError(
@@ -470,13 +471,10 @@ def _find_fraction(values: Array) -> tuple[int, float]:
     return row, _item(values, row)
 
 
-def _find_word(values: Column) -> tuple[int, Any]:
-    """Return the row and value of the first text that is no integer, else of the first."""
-    row = 0
-    if hasattr(values, "str"):
-        text = frames.to_device(values, np)
-        is_number = text.str.match(r"-?[0-9]{1,18}$").fillna(False).astype(bool)
-        row = int((~is_number).to_numpy().argmax())
+def _find_non_integer(values: Column) -> tuple[int, Any]:
+    """Return the row and value of the first text that is not an integer, else of the first text."""
+    texts = frames.to_device(values, np)
+    row = next((row for row, text in enumerate(texts) if not is_integer(text)), 0)
     return row, _item(values, row)
 
 

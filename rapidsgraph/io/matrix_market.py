@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import GraphError
-from ..validation import check_vertex_count
+from ..validation import INTEGER, check_vertex_count
 from .inputs import InputFiles
 from .tables import EdgeMetadata
-from .text_files import INTEGER, Text
+from .text_files import Text
 
 SIZE = re.compile(r"[0-9]{1,18}")
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 from ..errors import GraphError
+from ..validation import INTEGER
 from .formats import DELIMITERS
 from .inputs import InputFile, InputFiles, Name
 from .tables import EdgeMetadata, is_number, read_errors
@@ -34,7 +34,6 @@ from .text_stream import (
 )
 
 CHECKED_ROWS = 100  # whose fields show whether a column holds numbers
-INTEGER = re.compile(r"\s*-?[0-9]+\s*")
 
 
 class Text(TextLines):
@@ -292,7 +291,7 @@ class Text(TextLines):
         with contextlib.closing(self.rows()) as rows:  # an error keeps the loop, with an open file
             for row, (line, fields) in enumerate(itertools.islice(rows, self.header_rows, None)):
                 if len(fields) != len(self.names):
-                    raise self._error(line, self.describe_length(fields), row=row)
+                    raise self._error(line, self.describe_wrong_length(fields), row=row)
                 values = dict(zip(self.names, fields, strict=True))
                 for name in (*ids, *numbers):
                     value = values[name]
@@ -300,7 +299,7 @@ class Text(TextLines):
                     if value_problem:
                         raise self._error(line, value_problem, row=row, column=name, value=value)
 
-    def describe_length(self, fields: Sequence[str]) -> str:
+    def describe_wrong_length(self, fields: Sequence[str]) -> str:
         """Return the problem of a row of too few or too many fields."""
         problem = f"the number of fields is {len(fields)}, not {len(self.names)}"
         if self.kind in ("csv", "tsv") and fields and fields[0].startswith("#"):
