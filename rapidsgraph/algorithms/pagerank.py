@@ -46,7 +46,7 @@ Precision = Literal["double", "single"]
 PRECISIONS: dict[Precision, type[np.floating]] = {"double": np.float64, "single": np.float32}
 DanglingPolicy = Literal["uniform", "drop"]  # besides None and weights by vertex
 DANGLING = get_args(DanglingPolicy)
-MAX_DIRECT_ITERATIONS = 3  # up to so many take less time than building a layout
+MAX_DIRECT_ITERATIONS = 3  # up to this many take less time than building a layout
 DIRECT_KEY = "whether PageRank has read the adjacency directly"  # in a graph's cache
 
 
@@ -208,11 +208,11 @@ def _iterate(
     num_vertices = graph.num_vertices
     form, layout = _arrange(problem)
     uniform, term_sizes = problem.uniform_terms, {}
-    if uniform:
-        term_sizes = {name: (1, np.float64) for name in ("teleport", "dangling_weights")}
-    else:
+    if uniform is None:
         problem.reorder(layout.order)
-    num_isolated = layout.num_isolated if uniform else 0
+    else:
+        term_sizes = {name: (1, np.float64) for name in ("teleport", "dangling_weights")}
+    num_isolated = 0 if uniform is None else layout.num_isolated
     # PageRank is stored for dangling vertices; that of others follows from their contributions.
     buffer_sizes = form.buffer_sizes(layout)
     arrays = device.allocate_groups(
@@ -226,14 +226,14 @@ def _iterate(
     pagerank, contributions = arrays["pagerank"], arrays["contributions"].reshape(2, -1)
     buffers, state = {name: arrays[name] for name in buffer_sizes}, arrays["state"]
     dangling_mass = 0.0
-    if uniform:
+    if uniform is None:
+        terms, uniform = problem.terms, PageRankTerms(0.0, 0.0, 0.0)  # ignored
+        if layout.num_dangling:
+            dangling_mass = float((terms.start * (layout.inverse_weights == 0)).sum())
+    else:
         no_start = device.no_values(np.float64, xp)
         terms = PageRankTerms(arrays["teleport"], arrays["dangling_weights"], no_start)
         dangling_mass = float(value_type(uniform.start)) * layout.num_dangling
-    else:
-        terms, uniform = problem.terms, PageRankTerms(0.0, 0.0, 0.0)  # not read
-        if layout.num_dangling:
-            dangling_mass = float((terms.start * (layout.inverse_weights == 0)).sum())
     rows: dict[str, Any] = {
         "size": contributions.shape[1], "num_vertices": num_vertices,
         "num_contributions": layout.num_contributions, "inverse_weights": layout.inverse_weights,

@@ -35,7 +35,7 @@ from ..kernels.constants import COOPERATIVE_THREADS, WARP
 # PAGERANK_CHUNK must be the largest in-degree of a class of `classify_rows`.
 WHOLE_ROW_LENGTHS = (16, 64, 256)
 MAX_WHOLE_ROWS = 16_384
-MAX_DIRECT_LENGTH = 2**15  # a longer row takes a warp more than some 0.2 ms of an iteration
+MAX_DIRECT_LENGTH = 2**15  # longest row that one warp sums without a layout
 NARROW_LENGTH = 4  # longest narrow row
 ROWS_PER_THREAD = 8  # of kernels that end with atomic additions to shared counters
 WINDOW_ROWS = 1024  # narrow rows that are sorted by length among themselves
@@ -166,7 +166,8 @@ def read_directly(
         num_dangling = num_rows - int(np.count_nonzero(inverse_weights))
     else:
         lengths = (*WHOLE_ROW_LENGTHS[:2], MAX_DIRECT_LENGTH)  # of which only the last one matters
-        counts = RowCounts(*_classify_rows(csc, out_weights, lengths)[1]())
+        _, read_counts = _classify_rows(csc, out_weights, lengths)
+        counts = RowCounts(*read_counts())
         num_dangling = counts.dangling
         if counts.longer_than_third:
             return None

@@ -198,8 +198,8 @@ extern "C" __global__ void check_convergence(long long num_blocks, double tolera
 }
 
 // Initial values of rows, of which `start` has one each or one for all, and their contributions:
-// both buffers are 0 where no row writes. If `start` is empty, all vertices have the uniform
-// values, and teleport and dangling_weights are set, too. state is that before the first iteration.
+// both buffers are 0 where no row writes. If `start` is empty, every row starts at uniform_start,
+// and teleport[0] and dangling_weights[0] are written, too. The state is set for iteration 0.
 extern "C" __global__ void initialize_rows(
     long long num_vertices, long long num_contributions, const double *start, long long num_starts,
     double uniform_start, double uniform_teleport, double uniform_dangling_weight,
