@@ -16,7 +16,7 @@ import numpy as np
 import pandas
 
 from pipelines.benchmarks import comparisons, performance
-from pipelines.benchmarks.adapters import find_entries, missing_libraries
+from pipelines.benchmarks.adapters import Entry, find_entries, missing_libraries
 from pipelines.benchmarks.harness import Measure, Session, Suite
 from pipelines.benchmarks.records import Record
 from pipelines.benchmarks.tasks import TASKS
@@ -25,7 +25,9 @@ DEFAULT = ("build", "pagerank", "bfs", "sssp", "components", "scan")
 LIBRARIES = ["rapidsgraph", "cuGraph"]
 SCALES = {"cpu": range(10, 31), "gpu": range(10, 31), "quick": range(6, 9)}
 BUDGET = 90.0  # seconds
-METHODS = ("edge", "node", "contribution", "warp", "gpuscan", "ScanIndex.query", "by destination")
+OTHER_METHODS = (
+    "edge", "node", "contribution", "warp", "gpuscan", "ScanIndex.query", "by destination",
+)  # fmt: skip
 
 
 def fit_exponent(edges: Sequence[float], values: Sequence[float | None]) -> float | None:
@@ -74,6 +76,13 @@ def plot(panels: Sequence[tuple[str, pandas.DataFrame]], path: Path) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
+def main_entries(task: str, session: Session) -> list[Entry]:
+    """Return the entries of a task without further methods of ours, by default beside cuGraph."""
+    libraries = session.options.libraries or LIBRARIES
+    entries = find_entries(task, session.on_gpu, libraries)
+    return [entry for entry in entries if entry.implementation not in OTHER_METHODS]
+
+
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     options = session.options
     options.libraries = options.libraries or LIBRARIES
@@ -82,10 +91,8 @@ def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     session.notes += missing_libraries(session.on_gpu, options.libraries)
     tasks = []
     for name in session.tasks(DEFAULT, *TASKS):
-        entries = find_entries(name, session.on_gpu, options.libraries)
-        entries = [entry for entry in entries if entry.implementation not in METHODS]
         orders = ("shuffled",) if TASKS[name].orders else ()
-        tasks.append(replace(TASKS[name], entries=entries, orders=orders))
+        tasks.append(replace(TASKS[name], entries=main_entries(name, session), orders=orders))
     yield from comparisons.compare_libraries(tasks, session, budget)
     if session.path and (panels := list(contests(session.rows))):
         plot(panels, session.path.with_suffix(".png"))

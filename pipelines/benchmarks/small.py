@@ -1,4 +1,4 @@
-"""Calls on kept graphs of about 1,000 edges, which take as long as what surrounds the kernels.
+"""Whole calls on kept graphs of about 1,000 edges, where overhead dominates.
 
 Launches, allocations and the result frame take most of the time. PageRank runs 20 iterations.
 """
@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.benchmarks import comparisons
-from pipelines.benchmarks.adapters import Entry, find_entries
+from pipelines.benchmarks.adapters import Entry, missing_libraries
 from pipelines.benchmarks.graphs import Workload
 from pipelines.benchmarks.harness import Effort, Measure, Session, Suite
-from pipelines.benchmarks.scaling import LIBRARIES, METHODS
+from pipelines.benchmarks.scaling import LIBRARIES, main_entries
 from pipelines.benchmarks.tasks import TASKS, Task, pagerank_reference
 
-NAMES = ("pagerank", "bfs", "components", "scan")
+TASK_NAMES = ("pagerank", "bfs", "components", "scan")
 GRAPHS = ("rmat6-16", "rmat7-8", "grid20")  # of 518, 704 and 1,094 edges
 ITERATIONS = 20
 
@@ -32,8 +32,7 @@ def with_iterations(entry: Entry) -> Entry:
 
 def create_task(name: str, session: Session) -> Task:
     """Return a task whose calls are timed as a whole, on small graphs."""
-    entries = find_entries(name, session.on_gpu, session.options.libraries)
-    entries = [entry for entry in entries if entry.implementation not in METHODS]
+    entries = main_entries(name, session)
     task = replace(TASKS[name], entries=entries, cpu=GRAPHS, gpu=GRAPHS)
     if name != "pagerank":
         return task
@@ -45,8 +44,8 @@ def create_task(name: str, session: Session) -> Task:
 
 
 def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
-    session.options.libraries = session.options.libraries or LIBRARIES
-    tasks = [create_task(name, session) for name in session.tasks(NAMES)]
+    session.notes += missing_libraries(session.on_gpu, session.options.libraries or LIBRARIES)
+    tasks = [create_task(name, session) for name in session.tasks(TASK_NAMES)]
     return comparisons.compare_libraries(tasks, session)
 
 
