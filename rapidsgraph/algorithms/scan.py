@@ -25,8 +25,8 @@ from ..frames import Frame
 from ..graph.csr import offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
-from ..kernels.constants import BORDER, CORE, HUB, NO_CLUSTER, OUTLIER
-from .components import compress, link_alternately
+from ..kernels.constants import BORDER, COOPERATIVE_THREADS, CORE, HUB, NO_CLUSTER, OUTLIER
+from .components import MAX_BLOCK_VERTICES, compress, link_alternately
 from .parameters import ScanParameters
 from .pruned_scan import link_pruned
 from .run_memory import check_run_memory
@@ -60,8 +60,11 @@ def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
             neighborhoods(graph), common_neighbors(graph, method), parameters.epsilon,
             closed_sizes(graph),
         )  # fmt: skip
-        if graph.xp is np and method == "auto" and similar.num_arcs <= MAX_MERGE_ARCS:
+        is_small = method == "auto" and similar.num_arcs <= MAX_MERGE_ARCS
+        if graph.xp is np and is_small:
             clustering = _cluster_small(similar, parameters.mu)
+        elif is_small and similar.num_vertices <= MAX_BLOCK_VERTICES and not memberships:
+            return _roles_frame(graph.labeling, *_cluster_in_block(similar, parameters.mu))
         else:
             clustering = cluster(similar, find_cores(similar, parameters.mu), method)
     return clustering_frame(graph.labeling, clustering, memberships)
@@ -151,6 +154,29 @@ def _cluster_small(similar: SimilarityGraph, mu: int) -> Clustering:
         cores=np.empty(num_vertices, np.int32), roots=np.empty(num_vertices, np.int32),
         is_core=np.empty(num_vertices, bool), is_border=np.empty(num_vertices, bool),
     )  # fmt: skip
+
+
+def _cluster_in_block(similar: SimilarityGraph, mu: int) -> tuple[frames.NullableIntegers, Array]:
+    """Return the clusters of a small graph on a GPU, in one launch, and the roles."""
+    num_vertices, num_arcs = similar.num_vertices, similar.num_arcs
+    by_vertex = num_vertices, np.int32
+    work_space = {name: by_vertex for name in ("parents", "labels", "cluster_sizes")}
+    arrays = device.allocate_groups(
+        similar.xp,
+        {"clusters": by_vertex, "mask": (frames.mask_size(num_vertices), np.uint32),
+         "roles": (num_vertices, np.int8), "num_members": (1, np.int64)},
+        {**work_space, "first_members": by_vertex, "keys": (num_vertices, np.int64),
+         "rows": (num_arcs, np.int32)},
+    )  # fmt: skip
+    device.launch(
+        "scan", "cluster_in_block", size=num_arcs, geometry=(1, COOPERATIVE_THREADS),
+        num_vertices=num_vertices, num_arcs=num_arcs, mu=min(mu, num_vertices + 1),
+        **similar.threshold, **similar.arrays, **arrays,
+    )  # fmt: skip
+    read = device.start_reading(arrays["num_members"])
+    mask = frames.NullMask(arrays["mask"], lambda: read()[0])
+    clusters = frames.NullableIntegers(arrays["clusters"], null=NO_CLUSTER, mask=mask)
+    return clusters, arrays["roles"]
 
 
 def find_cores(similar: SimilarityGraph, mu: int) -> Array:
@@ -404,8 +430,13 @@ def clustering_frame(labeling: Labeling, clustering: Clustering, memberships: bo
     if memberships:
         ids, clusters = list_memberships(clustering)
         roles = roles[ids]
-    columns = {
-        "cluster": frames.NullableIntegers(clusters, null=-1),
-        "role": labeling.text_column(roles, ROLES),
-    }
+    nullable_clusters = frames.NullableIntegers(clusters, null=NO_CLUSTER)
+    return _roles_frame(labeling, nullable_clusters, roles, ids)
+
+
+def _roles_frame(
+    labeling: Labeling, clusters: frames.NullableIntegers, roles: Array, ids: Array | None = None
+) -> Any:
+    """Return the frame of clusters and roles of all vertices, or of those of `ids`."""
+    columns = {"cluster": clusters, "role": labeling.text_column(roles, ROLES)}
     return labeling.vertex_frame(columns, ids)

@@ -196,6 +196,7 @@ STAGES = {
     "cluster": """
         arrays.fill_nulls value_t=int32 new_t=int32
         scan.label_members
+        scan.cluster_in_block
         scan.attach_borders
         scan.join_cores
         union_find.compress

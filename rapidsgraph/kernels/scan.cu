@@ -14,6 +14,7 @@
 
 #include "disjoint_sets.cuh"
 #include "rows.cuh"
+#include "search.cuh"
 #include "similar.cuh"
 
 // is_core[v], by a pass over v's list.
@@ -104,20 +105,11 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
                                           int *nearest, int *num_similar_cores) {
   const Neighborhoods lists = {offsets,        neighbors,        common, sizes,
                                (u64)numerator, (u64)denominator, floor};
-  // Whether common^2 / size of one core is above another's, or the same and its id is lower.
-  auto is_nearer = [](u64 other_common, u64 size, int core, u64 best_common, u64 best_size,
-                      int best) {
-    if (best == -1 || core == -1) return best == -1 && core != -1;
-    const u64 square = other_common * other_common, other = best_common * best_common;
-    const u64 high = __umul64hi(square, best_size), other_high = __umul64hi(other, size);
-    if (high != other_high) return high > other_high;
-    const u64 low = square * best_size, other_low = other * size;
-    return low > other_low || (low == other_low && core < best);
-  };
   each_row(num_rows, rows, offsets, [&](auto lanes, int row, long long start, long long stop) {
     if (lanes.lane >= WARP) return;  // a warp suffices: such lists are rare
     const int num_threads = min(lanes.count, WARP);
-    int best = -1, best_common = 0, best_size = 1, num_cores = 0;
+    NearestCore best;
+    int num_cores = 0;
     for (long long arc = start + lanes.lane; arc < stop; arc += num_threads) {
       if (!lists.similar(row, arc)) {
         if (lists.ends(row, arc)) break;
@@ -126,21 +118,14 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
       const int core = neighbors[arc];
       if (!is_core[core]) continue;
       num_cores++;
-      if (is_nearer(common[arc], sizes[core], core, best_common, best_size, best))
-        best = core, best_common = common[arc], best_size = sizes[core];
+      best.compare(core, common[arc], sizes[core]);
     }
     if (num_threads == WARP) {
       __syncwarp();
       num_cores = warp_sum(num_cores);
-      for (int step = WARP / 2; step > 0; step /= 2) {
-        const int core = __shfl_xor_sync(FULL_MASK, best, step);
-        const int other_common = __shfl_xor_sync(FULL_MASK, best_common, step);
-        const int size = __shfl_xor_sync(FULL_MASK, best_size, step);
-        if (is_nearer(other_common, size, core, best_common, best_size, best))
-          best = core, best_common = other_common, best_size = size;
-      }
+      best.compare_lanes();
     }
-    if (lanes.lane == 0) nearest[row] = best, num_similar_cores[row] = num_cores;
+    if (lanes.lane == 0) nearest[row] = best.core, num_similar_cores[row] = num_cores;
   });
 }
 
@@ -251,6 +236,104 @@ extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const 
       if (other != NO_CLUSTER && other != label) is_hub[neighbor] = true;
     }
   });
+}
+
+// Cluster a graph for which one block suffices. clusters[v] becomes the number of the cluster of v,
+// by descending size and then by smallest member, or NO_CLUSTER; bit v % 32 of word v / 32 of
+// `mask` tells whether v is in a cluster, and num_members[0] how many vertices are. Lists are
+// sorted by neighbor. rows is work space by arc, and keys, parents, labels, cluster_sizes and
+// first_members are by vertex.
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
+    cluster_in_block(long long num_vertices, long long num_arcs, long long mu, long long numerator,
+                     long long denominator, const long long *offsets, const int *neighbors,
+                     const int *common, const int *sizes, int *rows, long long *keys, int *parents,
+                     int *labels, int *cluster_sizes, int *first_members, int *clusters,
+                     signed char *roles, unsigned int *mask, long long *num_members) {
+  __shared__ int num_clusters;
+  const Neighborhoods lists = {offsets, neighbors, common, sizes, (u64)numerator, (u64)denominator};
+  const int thread = threadIdx.x, threads = blockDim.x, lane = thread % WARP;
+  int *num_similar = cluster_sizes;  // including the vertex itself
+  for (int vertex = thread; vertex < num_vertices; vertex += threads)
+    parents[vertex] = vertex, num_similar[vertex] = 1, roles[vertex] = OUTLIER;
+  if (thread == 0) num_clusters = 0;
+  __syncthreads();
+  for (long long arc = thread; arc < num_arcs; arc += threads) {
+    const int row = (int)position(offsets, 0, num_vertices, arc + 1) - 1;
+    const bool is_similar = lists.similar(row, arc);
+    rows[arc] = is_similar ? row : ~row;
+    if (is_similar) atomicAdd(&num_similar[row], 1);
+  }
+  __syncthreads();
+  for (int vertex = thread; vertex < num_vertices; vertex += threads) {
+    if (num_similar[vertex] >= mu) roles[vertex] = CORE;
+    cluster_sizes[vertex] = 0;
+    first_members[vertex] = (int)num_vertices;
+  }
+  __syncthreads();
+  for (long long arc = thread; arc < num_arcs; arc += threads) {
+    const int row = rows[arc], neighbor = neighbors[arc];
+    if (row < 0 || roles[row] != CORE) continue;
+    if (roles[neighbor] != CORE)
+      roles[neighbor] = BORDER;
+    else if (neighbor < row)
+      join(parents, row, neighbor);
+  }
+  __syncthreads();
+  for (int vertex = thread; vertex < num_vertices; vertex += threads) {
+    int parent = parents[vertex];
+    while (parents[parent] != parent) parent = parents[parent];
+    labels[vertex] = roles[vertex] == CORE ? parent : NO_CLUSTER;
+  }
+  __syncthreads();
+  for (int vertex = thread / WARP; vertex < num_vertices; vertex += threads / WARP) {
+    if (roles[vertex] != BORDER) continue;
+    NearestCore nearest;
+    for (long long arc = offsets[vertex] + lane; arc < offsets[vertex + 1]; arc += WARP) {
+      const int neighbor = neighbors[arc];
+      if (rows[arc] >= 0 && roles[neighbor] == CORE)
+        nearest.compare(neighbor, common[arc], sizes[neighbor]);
+    }
+    __syncwarp();
+    nearest.compare_lanes();
+    if (lane == 0) labels[vertex] = labels[nearest.core];
+  }
+  __syncthreads();
+  long long my_members = 0;
+  for (int base = 0; base < num_vertices; base += threads) {
+    const int vertex = base + thread, label = vertex < num_vertices ? labels[vertex] : NO_CLUSTER;
+    const unsigned int word = __ballot_sync(FULL_MASK, label != NO_CLUSTER);
+    if (lane == 0 && vertex < num_vertices) mask[vertex / WARP] = word;
+    if (label == NO_CLUSTER) continue;
+    my_members++;
+    atomicAdd(&cluster_sizes[label], 1);
+    atomicMin(&first_members[label], vertex);
+  }
+  my_members = block_sum(my_members);
+  if (thread == 0) num_members[0] = my_members;
+  for (int vertex = thread; vertex < num_vertices; vertex += threads) {
+    const int label = labels[vertex];
+    if (label != NO_CLUSTER && first_members[label] == vertex)
+      keys[atomicAdd(&num_clusters, 1)] = -((long long)cluster_sizes[label] << 32) + vertex;
+  }
+  __syncthreads();
+  int *numbers = parents, *neighbor_clusters = first_members;  // not needed any more
+  for (int i = thread; i < num_clusters; i += threads) {
+    int number = 0;
+    for (int k = 0; k < num_clusters; k++) number += keys[k] < keys[i];
+    numbers[labels[(int)keys[i]]] = number;
+  }
+  __syncthreads();
+  for (int vertex = thread; vertex < num_vertices; vertex += threads) {
+    clusters[vertex] = labels[vertex] == NO_CLUSTER ? NO_CLUSTER : numbers[labels[vertex]];
+    neighbor_clusters[vertex] = NO_CLUSTER;
+  }
+  __syncthreads();
+  for (long long arc = thread; arc < num_arcs; arc += threads) {
+    const int row = rows[arc] < 0 ? ~rows[arc] : rows[arc], cluster = clusters[neighbors[arc]];
+    if (cluster == NO_CLUSTER || clusters[row] != NO_CLUSTER) continue;
+    const int other = atomicCAS(&neighbor_clusters[row], NO_CLUSTER, cluster);
+    if (other != NO_CLUSTER && other != cluster) roles[row] = HUB;
+  }
 }
 
 // num_internal_arcs[0] += arcs between members of one cluster.

@@ -10,6 +10,7 @@ from .disjoint_sets import join
 from .intrinsics import add_at, exchange_if, minimum
 from .jit import parallel, serial
 from .searches import is_at_least
+from .union_find import compress
 
 NUM_BLOCKS = 64
 NONE = np.int32(NO_CLUSTER)
@@ -274,6 +275,68 @@ def find_hubs(num_rows, rows, offsets, neighbors, labels, neighbor_labels, is_hu
                     other = exchange_if(neighbor_labels, neighbor, NONE, label)
                 if other != NONE and other != label:
                     is_hub[neighbor] = True
+
+
+@serial
+def cluster_in_block(
+    num_vertices,
+    num_arcs,
+    mu,
+    numerator,
+    denominator,
+    offsets,
+    neighbors,
+    common,
+    sizes,
+    rows,
+    keys,
+    parents,
+    labels,
+    cluster_sizes,
+    first_members,
+    clusters,
+    roles,
+    mask,
+    num_members,
+):
+    is_core, is_border = np.empty(num_vertices, np.bool_), np.zeros(num_vertices, np.bool_)
+    lists = offsets, neighbors, common, sizes
+    mark_cores(num_vertices, mu, numerator, denominator, *lists, is_core)
+    cores = np.flatnonzero(is_core).astype(np.int32)
+    for vertex in range(num_vertices):
+        parents[vertex], cluster_sizes[vertex], first_members[vertex] = vertex, 0, num_vertices
+    join_cores(
+        len(cores), cores, 0, numerator, denominator, *lists, is_core, parents, is_border
+    )  # fmt: skip
+    compress(num_vertices, parents)
+    borders = np.flatnonzero(is_border).astype(np.int32)
+    nearest, num_similar_cores = clusters, np.empty(num_vertices, np.int32)
+    attach_borders(
+        len(borders), borders, 0, numerator, denominator, *lists, is_core, nearest,
+        num_similar_cores,
+    )  # fmt: skip
+    for vertex in range(num_vertices):
+        core = nearest[vertex] if is_border[vertex] else vertex
+        labels[vertex] = parents[core] if is_border[vertex] or is_core[vertex] else NO_CLUSTER
+    members = np.flatnonzero(labels != NO_CLUSTER).astype(np.int32)
+    num_members[0] = len(members)
+    measure_clusters(len(members), members, labels, cluster_sizes, first_members)
+    num_keys = np.zeros(1, np.int32)
+    list_clusters(len(members), members, labels, cluster_sizes, first_members, keys, num_keys)
+    numbers = parents
+    for number, key in enumerate(np.sort(keys[: num_keys[0]])):
+        numbers[labels[key & 0x7FFFFFFF]] = number
+    mask[:] = 0
+    for vertex in range(num_vertices):
+        clusters[vertex], roles[vertex] = NO_CLUSTER, OUTLIER
+        if labels[vertex] != NO_CLUSTER:
+            clusters[vertex] = numbers[labels[vertex]]
+            roles[vertex] = CORE if is_core[vertex] else BORDER
+            mask[vertex // 32] |= np.uint32(1) << np.uint32(vertex % 32)
+    is_hub = np.zeros(num_vertices, np.bool_)
+    neighbor_clusters = np.full(num_vertices, NO_CLUSTER, np.int32)
+    find_hubs(len(members), members, offsets, neighbors, clusters, neighbor_clusters, is_hub)
+    roles[is_hub] = HUB
 
 
 @parallel

@@ -28,3 +28,34 @@ struct Neighborhoods {
     return floor > 0 && level(row, arc) < floor;
   }
 };
+
+// The core that a border is most similar to, ties by smallest id; -1 before there is one.
+struct NearestCore {
+  int core = -1, common = 0, size = 1;
+
+  // Whether common^2 / size of another core is above that of this one, or the same and its id is
+  // lower.
+  __device__ __forceinline__ bool is_behind(int other_core, int other_common,
+                                            int other_size) const {
+    if (core == -1 || other_core == -1) return other_core != -1;
+    const u64 square = (u64)other_common * other_common, other = (u64)common * common;
+    const u64 high = __umul64hi(square, size), other_high = __umul64hi(other, other_size);
+    if (high != other_high) return high > other_high;
+    const u64 low = square * size, other_low = other * other_size;
+    return low > other_low || (low == other_low && other_core < core);
+  }
+
+  __device__ __forceinline__ void compare(int other_core, int other_common, int other_size) {
+    if (is_behind(other_core, other_common, other_size))
+      core = other_core, common = other_common, size = other_size;
+  }
+
+  // Compare those of all lanes of a warp; every lane must call it.
+  __device__ __forceinline__ void compare_lanes() {
+    for (int step = WARP / 2; step > 0; step /= 2) {
+      const int other_core = __shfl_xor_sync(FULL_MASK, core, step);
+      const int other_common = __shfl_xor_sync(FULL_MASK, common, step);
+      compare(other_core, other_common, __shfl_xor_sync(FULL_MASK, size, step));
+    }
+  }
+};

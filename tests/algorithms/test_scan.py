@@ -1,5 +1,6 @@
 """SCAN against closed forms, slow loops, its frame form, and itself, turned and renamed."""
 
+import itertools
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from hypothesis import given, settings
 from pandas.testing import assert_frame_equal
 
 import rapidsgraph as rg
-from rapidsgraph.algorithms import similarity
+from rapidsgraph.algorithms import scan, similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
 
 pytestmark = pytest.mark.slow
@@ -216,6 +217,40 @@ def test_large_graphs_agree_with_naive(make_arrays, monkeypatch, shape):
         clusters = len({cluster for cluster, _ in found.values()} - {None})
         result = rg.scan(graph, epsilon=epsilon, mu=mu)
         assert rg.verify.scan(graph, result, epsilon=epsilon, mu=mu) == clusters
+
+
+BLOCK_SHAPES = {
+    "no vertex": (0, 0),
+    "one vertex": (1, 0),
+    "vertices alone": (1500, 0),
+    "few edges": (60, 90),
+    "some clusters": (700, 1000),
+    "dense": (70, 2000),
+    "most vertices": (4096, 9000),
+}
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("shape", BLOCK_SHAPES)
+def test_one_block_clusters_as_several_launches_do(make_arrays, shape):
+    num_vertices, num_edges = BLOCK_SHAPES[shape]
+    random = np.random.default_rng(num_edges)
+    center = random.integers(0, max(num_vertices, 1), num_edges)
+    other = np.minimum(center + random.integers(1, 6, num_edges), num_vertices - 1)
+    columns = {"source": center, "destination": other}
+    graph = build_storage(make_arrays(columns), vertices=range(num_vertices), directed=False)
+    for epsilon, mu in itertools.product([Fraction(1, 3), Fraction(1, 2), Fraction(1)], [1, 2, 4]):
+        similar = similarity.SimilarityGraph(
+            similarity.neighborhoods(graph), similarity.common_neighbors(graph), epsilon
+        )
+        expected = scan.cluster(similar, scan.find_cores(similar, mu))
+        clusters, roles = scan._cluster_in_block(similar, mu)
+        assert np.array_equal(on_host(clusters.integers), on_host(expected.clusters))
+        assert np.array_equal(on_host(roles), on_host(expected.roles))
+        members = np.flatnonzero(on_host(expected.clusters) >= 0)
+        bits = np.unpackbits(on_host(clusters.mask.words).view(np.uint8), bitorder="little")
+        assert np.array_equal(np.flatnonzero(bits[:num_vertices]), members)
+        assert clusters.mask.count_valid() == members.size
 
 
 # What may not matter
