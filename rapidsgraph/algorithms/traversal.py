@@ -21,7 +21,7 @@ from ..frames import Frame, Vertices
 from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, count_nonempty
 from ..graph.local_graph import GraphLike, LocalGraph
-from ..graph.vertex_arguments import resolve_vertices
+from ..graph.vertex_arguments import id_of_integer, resolve_vertices
 from ..graph.vertex_names import Labeling
 from ..graph.weight_order import lists_by_weight, record_search, should_read_by_weight
 from ..graph.weight_sums import can_overflow, check_distances
@@ -168,10 +168,15 @@ def _check_and_resolve(
     title: str,
     *,
     wait: bool = True,
-) -> Array:
-    """Check result columns and free memory; return the ids of the sources."""
+) -> Array | int:
+    """Check result columns and free memory; return the ids of the sources.
+
+    Without `wait`, ids may be -1 as from `resolve_vertices`, and a single id may be an int.
+    """
     check_result_columns(graph.labeling)
-    ids = resolve_vertices(graph.labeling, source, wait=wait)
+    ids: Any = None if wait else id_of_integer(graph.labeling, source)
+    if ids is None:
+        ids = resolve_vertices(graph.labeling, source, wait=wait)
     size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_run_memory(graph, algorithm, f"{title} of {size}")
     return ids
@@ -210,7 +215,7 @@ def check_depth_limit(limit: Any) -> int:
 
 def run_bfs(
     graph: Any,
-    ids: Array,
+    ids: Array | int,
     depth_limit: int = NO_VERTEX,
     predecessors: bool = True,
     bottom_up: bool = True,
@@ -220,11 +225,14 @@ def run_bfs(
 ) -> TraversalResult:
     """Run BFS from int32 `ids`; `bottom_up` levels need the CSC, which is built if missing.
 
-    With int32 `targets`, the search ends with the level of the farthest one. Ids of -1 are ignored.
-    `expected_reached` is the probable number of vertices reached, for the masks of `with_masks`.
+    A single id may be an int, which saves a launch on a GPU. Ids of -1 are ignored. With int32
+    `targets`, the search ends with the level of the farthest one. `expected_reached` is the
+    probable number of vertices reached, for the masks of `with_masks`.
     """
     xp, num_vertices, adjacency = graph.xp, graph.num_vertices, graph.csr
-    targets = ids[:0] if targets is None else targets
+    no_vertices = device.no_values(np.int32, xp)
+    source, sources = (ids, no_vertices) if isinstance(ids, int) else (-1, ids)
+    targets = no_vertices if targets is None else targets
     in_adjacency = graph.csc if bottom_up else adjacency
     mask_size = frames.mask_size(num_vertices) if with_masks else 0
     num_words = (num_vertices + 31) // 32
@@ -243,18 +251,18 @@ def run_bfs(
         "bfs", "search", size=num_vertices + graph.num_arcs // 4, threads=COOPERATIVE_THREADS,
         cooperative=True, shared_bytes=SHARED_FRONTIER * SHARED_VERTEX_BYTES,
         num_vertices=num_vertices, num_arcs=graph.num_arcs, depth_limit=depth_limit,
-        bottom_up=bottom_up, with_predecessors=predecessors, num_sources=ids.size, sources=ids,
-        num_targets=targets.size, targets=targets,
+        bottom_up=bottom_up, with_predecessors=predecessors, source=source,
+        num_sources=sources.size, sources=sources, num_targets=targets.size, targets=targets,
         offsets=adjacency.offsets, neighbors=adjacency.neighbors,
         in_offsets=in_adjacency.offsets, in_neighbors=in_adjacency.neighbors,
         with_masks=with_masks, **arrays,
     )  # fmt: skip
-    num_rounds = arrays["state"][0]
+    num_rounds, num_sources = arrays["state"][0], 1 if source >= 0 else sources.size
     if logger.isEnabledFor(logging.DEBUG):  # on a GPU, reading the number waits for the search
-        logger.debug("bfs: %d levels from %d sources", int(num_rounds), ids.size)
+        logger.debug("bfs: %d levels from %d sources", int(num_rounds), num_sources)
     result = TraversalResult(arrays["distances"], arrays["predecessors"], num_rounds)
     if with_masks:
-        read_state, num_sources = device.start_reading(arrays["state"]), ids.size
+        read_state = device.start_reading(arrays["state"])
         result.distance_mask = frames.NullMask(
             arrays["reached_mask"], lambda: read_state()[1], expected_reached
         )

@@ -60,16 +60,22 @@ def find_vertices(
     GraphError
         If no vertex is named, one is not in the graph, or the argument cannot name any.
     """
-    names = labeling.names
-    if type(vertices) is int and names.distinct[0] is None and 0 <= vertices < names.count:
-        # The name is the id. A table of it would take longer than a search of a small graph.
-        return device.full(1, vertices, np.int32, labeling.xp)
+    names, vertex = labeling.names, id_of_integer(labeling, vertices)
+    if vertex is not None:  # a table of it would take longer than a search of a small graph
+        return device.full(1, vertex, np.int32, labeling.xp)
     if type(vertices) is int and len(names.labels) == 1 and device.is_on_gpu(names.distinct[0]):
         found = _find_on_gpu(vertices, names.distinct[0], wait)
         if found is not None:
             return found
     table, columns = tabulate_vertices(labeling, vertices, parameter)
     return find_ids(labeling, table, columns, parameter, may_be_empty=may_be_empty)
+
+
+def id_of_integer(labeling: Labeling, vertices: Any) -> int | None:
+    """Return the id of an integer that names a vertex where names are ids, else None."""
+    names = labeling.names
+    is_id = type(vertices) is int and names.distinct[0] is None and 0 <= vertices < names.count
+    return vertices if is_id else None
 
 
 def _find_on_gpu(vertex: int, names: Array, wait: bool) -> Array | None:

@@ -234,14 +234,15 @@ __device__ __forceinline__ void expand_locally(
   }
 }
 
-// Breadth-first search from distinct `sources`. Reads the adjacency lists, and in_* if bottom_up;
+// Breadth-first search from `source`, which may be -1, and from distinct `sources` besides, which
+// take another barrier. Reads the adjacency lists, and in_* if bottom_up;
 // writes distances and, if with_predecessors, predecessors; queues, chunks, frontier_bits and
 // counters are work space. with_masks: bit v % 32 of word v / 32 of reached_mask and, if
 // with_predecessors, predecessor_mask tells whether v is reached and has a predecessor. state
 // becomes {rounds, vertices reached if with_masks}; it is 0 before.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     search(long long num_vertices, long long num_arcs, long long depth_limit, long long bottom_up,
-           long long with_predecessors, long long num_sources, const int *sources,
+           long long with_predecessors, long long source, long long num_sources, const int *sources,
            long long num_targets, const int *targets, const long long *offsets,
            const int *neighbors, const long long *in_offsets, const int *in_neighbors,
            int *distances, int *predecessors, int *queues, long long *chunks,
@@ -281,15 +282,17 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   };
 
   STRIDE(vertex, num_vertices) {
-    distances[vertex] = -1;
+    distances[vertex] = vertex == source ? 0 : -1;
     if (with_predecessors) predecessors[vertex] = NO_VERTEX;
   }
   grid_barrier(arrived_blocks, ++barriers);
-  STRIDE(index, num_sources) if (sources[index] >= 0) distances[sources[index]] = 0;
-  grid_barrier(arrived_blocks, ++barriers);
+  if (num_sources) {
+    STRIDE(index, num_sources) if (sources[index] >= 0) distances[sources[index]] = 0;
+    grid_barrier(arrived_blocks, ++barriers);
+  }
   {
     Next next = begin_round();
-    next.take_all(sources, num_sources);
+    next.take_all(sources, num_sources, (int)source);
     end_round();
   }
 

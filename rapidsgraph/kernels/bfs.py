@@ -194,6 +194,7 @@ def search(
     depth_limit,
     bottom_up,
     with_predecessors,
+    source,
     num_sources,
     sources,
     num_targets,
@@ -226,6 +227,10 @@ def search(
     words = (num_vertices + 31) // 32
     current_bits, next_bits = frontier_bits[:words], frontier_bits[words : 2 * words]
     first, last, level, unexplored = 0, 0, 0, num_arcs
+    if source >= 0:
+        keys[source] = np.uint64(NO_VERTEX)
+        queue[last] = source
+        last += 1
     for index in range(num_sources):
         if sources[index] >= 0:
             keys[sources[index]] = np.uint64(NO_VERTEX)

@@ -114,9 +114,10 @@ struct Next {
   }
 
   // Append all of these vertices but negative ones.
-  __device__ __forceinline__ void take_all(const int *vertices, long long count) {
-    for (long long first = warp_id() * WARP; first < count; first += warp_count() * WARP) {
-      const int candidate[1] = {first + lane_id() < count ? vertices[first + lane_id()] : -1};
+  __device__ __forceinline__ void take_all(const int *vertices, long long count, int other = -1) {
+    for (long long first = warp_id() * WARP; first <= count; first += warp_count() * WARP) {
+      const long long index = first + lane_id();
+      const int candidate[1] = {index < count ? vertices[index] : index == count ? other : -1};
       const bool is_valid[1] = {candidate[0] >= 0};
       take<1>(is_valid, candidate);
     }

@@ -307,13 +307,16 @@ def test_sum_without_weights_counts_rows(make_arrays):
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("predecessors", [True, False])
 @pytest.mark.parametrize("bottom_up", [True, False])
-@pytest.mark.parametrize("sources", [[0], [3, 70, 90], [-1]], ids=["one", "several", "absent"])
+@pytest.mark.parametrize(
+    "sources", [[0], 5, [3, 70, 90], [-1]], ids=["one", "one int", "several", "absent"]
+)
 def test_a_search_writes_masks(make_arrays, sources, bottom_up, predecessors):
     graph = build_storage(make_arrays(columns_of(random_edges(9, 100, 120))), vertices=1000)
-    ids = graph.xp.asarray(sources, dtype=np.int32)
+    ids = graph.xp.asarray([sources] if sources == 5 else sources, dtype=np.int32)
     result = traversal.run_bfs(
-        graph, ids, predecessors=predecessors, bottom_up=bottom_up, with_masks=True
-    )
+        graph, sources if sources == 5 else ids, predecessors=predecessors, bottom_up=bottom_up,
+        with_masks=True,
+    )  # fmt: skip
     expected = traversal.run_bfs(graph, ids, predecessors=predecessors, bottom_up=bottom_up)
     assert result.distances.tolist() == expected.distances.tolist()
     assert result.predecessors.tolist() == expected.predecessors.tolist()
