@@ -9,8 +9,9 @@ With W[u] the weight that leaves u, an iteration computes::
 where dangling_mass is the PageRank of vertices without out-edges.
 
 Method `auto` runs many iterations per launch, over rows in a layout of their own
-(`pagerank_layout`, or `pagerank_blocks` for many iterations on large graphs). The methods of Kim
-and of Reddy launch kernels for every iteration (`pagerank_methods`).
+(`pagerank_layout`, or `pagerank_blocks` for many iterations on large graphs); on a GPU, one block
+runs all iterations of a small graph, over its adjacency as it is. The methods of Kim and of Reddy
+launch kernels for every iteration (`pagerank_methods`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 
@@ -30,9 +31,11 @@ from ..graph.local_graph import GraphLike
 from ..graph.vertex_names import Labeling
 from ..graph.vertex_values import resolve_vertex_values
 from ..graph.weight_sums import check_out_weights
+from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_BLOCK_VERTICES
 from ..progress import Report, reporter
 from ..validation import check_number, reject
 from . import pagerank_blocks, pagerank_layout
+from .components import MAX_BLOCK_ARCS
 from .pagerank_layout import read_state, start_reading_state
 from .pagerank_methods import power_iterate
 from .parameters import FRAME_OPTIONS, PageRankParameters
@@ -83,7 +86,8 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
     problem = PageRankProblem(graph, value_type, parameters)
     with reporter(parameters.progress, "PageRank", max_iterations) as report:
         if parameters.method == "auto":
-            values, read = _iterate(problem, report)
+            in_block = _fits_in_block(problem)
+            values, read = _iterate_in_block(problem) if in_block else _iterate(problem, report)
             frame = graph.labeling.vertex_frame({"pagerank": values})  # while a GPU iterates
             iterations, residual, _ = read()
             report(iterations, f"change {residual:.1e}")
@@ -195,6 +199,38 @@ class PageRankProblem:
         pace = 3e9 if self.graph.xp is np else 3e12  # approximate bytes per second
         work = 16 * self.graph.num_arcs + 64 * self.graph.num_vertices
         return int(max(1, min(pace / 10 / work, 10_000)))
+
+
+def _fits_in_block(problem: PageRankProblem) -> bool:
+    """Return whether one block of a GPU runs all iterations."""
+    graph = problem.graph
+    return (
+        graph.xp is not np
+        and graph.num_vertices <= PAGERANK_BLOCK_VERTICES
+        and graph.num_arcs <= MAX_BLOCK_ARCS
+        and not graph.weighted
+        and problem.uniform_terms is not None
+        and problem.max_iterations <= problem.batch_size
+    )
+
+
+def _iterate_in_block(
+    problem: PageRankProblem,
+) -> tuple[Array, Callable[[], tuple[int, float, bool]]]:
+    """Iterate over the adjacency of a small graph in one launch; return what `_iterate` does."""
+    graph, terms = problem.graph, cast("PageRankTerms", problem.uniform_terms)
+    arrays = device.allocate(
+        graph.xp, result=(graph.num_vertices, problem.value_type), state=(4, np.float64)
+    )
+    device.launch(
+        "pagerank", "iterate_in_block", size=graph.num_vertices, geometry=(1, COOPERATIVE_THREADS),
+        num_iterations=problem.max_iterations, tolerance=problem.tolerance,
+        damping=problem.damping, num_vertices=graph.num_vertices, start=terms.start,
+        teleport=terms.teleport, dangling_weight=terms.dangling_weights,
+        offsets=graph.csc.offsets, neighbors=graph.csc.neighbors, out_degrees=graph.out_degrees,
+        **arrays,
+    )  # fmt: skip
+    return arrays["result"], start_reading_state(arrays["state"])
 
 
 def _iterate(

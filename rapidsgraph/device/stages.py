@@ -68,6 +68,7 @@ STAGES = {
         pagerank_layout.classify_values value_t=float64
         pagerank_layout.invert_weights value_t={values}
         pagerank.initialize_rows value_t={values}
+        pagerank.iterate_in_block value_t={values}
         arrays.fill_range value_t=int32
         arrays.invert_order order_t=int32
         key_sums.sum_by_key weight_t=float64

@@ -45,6 +45,7 @@ SUM_HIGH_BITS, SUM_LOW_BITS = 30, 32
 NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31
 
 # PageRank
+PAGERANK_BLOCK_VERTICES = 2048  # of a graph, at most, for which one block runs all iterations
 PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums
 PAGERANK_EXACT_LENGTH = 64  # up to which rows of one class have one length
 PAGERANK_MIDDLE_LENGTH = 256  # up to which they have one of two lengths

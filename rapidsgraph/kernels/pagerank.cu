@@ -20,7 +20,7 @@
 // gather_groups (Reddy) compute one iteration into sums or new_pagerank; measure_change and
 // check_convergence reduce it into state. `iterate` runs all iterations in one launch, over the
 // rows of pagerank_layout.cu; initialize_rows and order_by_vertex convert its values from and to
-// PageRank by vertex.
+// PageRank by vertex. iterate_in_block does all of this for a small graph.
 //
 // References: M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale
 // networks", DGIST (edge- and node-centric PageRank). C. S. Reddy, "GPU Programming", B.Tech.
@@ -42,6 +42,8 @@
 
 #define LOADS_IN_FLIGHT 8  // contributions that a thread loads at once in long lists
 #define SLICES_PER_WARP 2  // wide slices that a warp processes at once
+#define ROW_LANES 8        // lanes that sum a list in iterate_in_block
+#define MIN_WARP_LIST 64   // neighbors from which a warp does
 
 // Kim, algorithm 1: initialize every sum by the terms that need no edge.
 extern "C" __global__ void initialize_sums(long long num_vertices, const double *teleport,
@@ -507,5 +509,90 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     state[2] = dangling_mass;
     state[3] = converged;
     state[4] = isolated_value;
+  }
+}
+
+// Up to `num_iterations` iterations by one block, for a graph without weights of at most
+// PAGERANK_BLOCK_VERTICES, whose vertices have one start, teleport and dangling_weight. out_degrees
+// of a dangling vertex is 0. All values but the result are in double.
+extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
+    iterate_in_block(long long num_iterations, double tolerance, double damping,
+                     long long num_vertices, double start, double teleport, double dangling_weight,
+                     const long long *offsets, const int *neighbors, const double *out_degrees,
+                     value_t *result, double *state) {
+  constexpr int PER_THREAD = PAGERANK_BLOCK_VERTICES / COOPERATIVE_THREADS;
+  __shared__ double contributions[PAGERANK_BLOCK_VERTICES], sums[PAGERANK_BLOCK_VERTICES];
+  __shared__ int long_rows[PAGERANK_BLOCK_VERTICES], num_long_rows;
+  const int thread = threadIdx.x, threads = blockDim.x, lane = thread % WARP;
+  double pagerank[PER_THREAD], inverse[PER_THREAD];  // of every `threads`-th vertex
+  double iterations = 0.0, dangling_mass = 0.0;
+  double residual = __longlong_as_double(0x7ff0000000000000ll);  // infinity
+  if (thread == 0) num_long_rows = 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < PER_THREAD; k++) {
+    const int vertex = thread + k * threads;
+    if (vertex >= num_vertices) continue;
+    const double out_degree = out_degrees[vertex];
+    pagerank[k] = start;
+    inverse[k] = out_degree > 0.0 ? 1.0 / out_degree : 0.0;
+    contributions[vertex] = start * inverse[k];
+    if (out_degree == 0.0) dangling_mass += start;
+    if (offsets[vertex + 1] - offsets[vertex] >= MIN_WARP_LIST)
+      long_rows[atomicAdd(&num_long_rows, 1)] = vertex;
+  }
+  dangling_mass = block_sum(dangling_mass);
+
+  while (iterations < num_iterations && residual >= tolerance) {
+    const double base = teleport + dangling_mass * dangling_weight;
+    for (int first = 0; first < num_vertices; first += threads / ROW_LANES) {
+      const int row = first + thread / ROW_LANES;
+      const long long begin = row < num_vertices ? offsets[row] : 0;
+      const long long end = row < num_vertices ? offsets[row + 1] : 0;
+      const bool is_short = row < num_vertices && end - begin < MIN_WARP_LIST;
+      double sum = 0.0;
+      if (is_short)
+        for (long long arc = begin + lane % ROW_LANES; arc < end; arc += ROW_LANES)
+          sum += contributions[neighbors[arc]];
+      __syncwarp();
+      for (int step = ROW_LANES / 2; step > 0; step /= 2)
+        sum += __shfl_xor_sync(FULL_MASK, sum, step);
+      if (is_short && lane % ROW_LANES == 0) sums[row] = sum;
+    }
+    for (int k = thread / WARP; k < num_long_rows; k += threads / WARP) {
+      const int row = long_rows[k];
+      double sum = 0.0;
+      for (long long arc = offsets[row] + lane; arc < offsets[row + 1]; arc += WARP)
+        sum += contributions[neighbors[arc]];
+      __syncwarp();
+      sum = warp_sum(sum);
+      if (lane == 0) sums[row] = sum;
+    }
+    __syncthreads();
+    double my_residual = 0.0, my_dangling_mass = 0.0;
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+      const int vertex = thread + k * threads;
+      if (vertex >= num_vertices) continue;
+      const double value = damping * sums[vertex] + base;
+      my_residual += fabs(value - pagerank[k]);
+      if (inverse[k] == 0.0) my_dangling_mass += value;
+      pagerank[k] = value;
+      contributions[vertex] = value * inverse[k];
+    }
+    residual = block_sum(my_residual);
+    dangling_mass = block_sum(my_dangling_mass);
+    iterations += 1.0;
+  }
+#pragma unroll
+  for (int k = 0; k < PER_THREAD; k++) {
+    const int vertex = thread + k * threads;
+    if (vertex < num_vertices) result[vertex] = pagerank[k];
+  }
+  if (thread == 0) {
+    state[0] = iterations;
+    state[1] = residual;
+    state[2] = dangling_mass;
+    state[3] = residual < tolerance;
   }
 }

@@ -474,3 +474,47 @@ def iterate(
         state[1] = residual
         state[2] = new_dangling_mass
         state[3] = 1.0 if residual < tolerance else 0.0
+
+
+@serial
+def iterate_in_block(
+    num_iterations,
+    tolerance,
+    damping,
+    num_vertices,
+    start,
+    teleport,
+    dangling_weight,
+    offsets,
+    neighbors,
+    out_degrees,
+    result,
+    state,
+):
+    pagerank, contributions = np.full(num_vertices, start), np.zeros(num_vertices)
+    iterations, residual, dangling_mass = 0, np.inf, 0.0
+    for vertex in range(num_vertices):
+        if out_degrees[vertex] == 0:
+            dangling_mass += start
+        else:
+            contributions[vertex] = start / out_degrees[vertex]
+    while iterations < num_iterations and residual >= tolerance:
+        base = teleport + dangling_mass * dangling_weight
+        residual = dangling_mass = 0.0
+        for vertex in range(num_vertices):
+            sum = 0.0
+            for arc in range(offsets[vertex], offsets[vertex + 1]):
+                sum += contributions[neighbors[arc]]
+            value = damping * sum + base
+            residual += abs(value - pagerank[vertex])
+            pagerank[vertex] = value
+        for vertex in range(num_vertices):
+            if out_degrees[vertex] == 0:
+                dangling_mass += pagerank[vertex]
+            else:
+                contributions[vertex] = pagerank[vertex] / out_degrees[vertex]
+        iterations += 1
+    for vertex in range(num_vertices):
+        result[vertex] = pagerank[vertex]
+    state[0], state[1], state[2] = iterations, residual, dangling_mass
+    state[3] = 1.0 if residual < tolerance else 0.0

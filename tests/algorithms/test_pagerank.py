@@ -18,12 +18,23 @@ from conftest import (
 )
 
 import rapidsgraph as rg
-from rapidsgraph.algorithms.pagerank import PageRankProblem
+from rapidsgraph.algorithms import pagerank
+from rapidsgraph.algorithms.pagerank import PRECISIONS, PageRankProblem
 from rapidsgraph.algorithms.pagerank_layout import MAX_DIRECT_LENGTH
+from rapidsgraph.algorithms.parameters import PageRankParameters
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}
 D = 0.85
+
+
+@pytest.fixture(autouse=True, params=["rows", pytest.param("block", marks=pytest.mark.gpu)])
+def implementation(request, monkeypatch):
+    """Small graphs are iterated over as large ones are, or by one block of a GPU."""
+    if request.param == "rows":
+        monkeypatch.setattr(pagerank, "PAGERANK_BLOCK_VERTICES", 0)
+    return request.param
+
 
 by_method = pytest.mark.parametrize("method", METHODS)
 by_method_or_frames = pytest.mark.parametrize("method", [*METHODS, "frames"])
@@ -255,8 +266,11 @@ def test_without_tolerance_so_many_iterations(make_arrays, method, iterations, d
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
-def test_few_iterations_read_the_adjacency(make_arrays, precision, directed, weighted, options):
+def test_few_iterations_read_the_adjacency(
+    make_arrays, monkeypatch, precision, directed, weighted, options
+):
     """The first call reads it; a second one makes a layout."""
+    monkeypatch.setattr(pagerank, "PAGERANK_BLOCK_VERTICES", 0)
     edges = random_edges(9, weighted=weighted)
     graph = build_storage(
         make_arrays(columns_of(edges)), weight="weight" if weighted else None, directed=directed,
@@ -289,6 +303,58 @@ def test_limit_of_rows_that_are_read_directly(length):
     assert_close(ranks_of(ranks), dict(enumerate(expected)), 1e-15)
     has_layout = any(key.startswith("PageRank") for key in graph._cache)
     assert has_layout is (length > MAX_DIRECT_LENGTH)
+
+
+BLOCK_SHAPES = {  # vertices, edges
+    "one vertex": (1, 0),
+    "vertices alone": (1500, 0),
+    "few edges": (30, 40),
+    "half of the threads": (1100, 5000),
+    "all vertices": (2048, 30_000),
+}
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("shape", BLOCK_SHAPES)
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("dangling", [None, "drop"])
+def test_one_block_iterates_as_all_do(make_arrays, monkeypatch, shape, precision, dangling):
+    """Lists have 0 to 1,000 neighbors; a third of the vertices is dangling."""
+    num_vertices, num_edges = BLOCK_SHAPES[shape]
+    random = np.random.default_rng(num_vertices)
+    source = random.integers(0, 2 * num_vertices // 3 + 1, num_edges)
+    destination = (num_vertices * random.random(num_edges) ** 6).astype(np.int64)
+    graph = build_storage(
+        make_arrays({"source": source, "destination": destination}), multi_edges="keep",
+        vertices=range(num_vertices),
+    )  # fmt: skip
+    within = 1e-14 if precision == "double" else 1e-6
+    for tolerance, max_iterations in ((0, 1), (0, 7), (1e-5, 100)):
+        parameters = PageRankParameters(
+            damping=D, tolerance=tolerance, max_iterations=max_iterations, dangling=dangling,
+            value_type=PRECISIONS[precision],
+        )  # fmt: skip
+        monkeypatch.setattr(pagerank, "_fits_in_block", lambda _: True)
+        found, iterations, residual = pagerank.pagerank(graph, parameters)
+        monkeypatch.setattr(pagerank, "_fits_in_block", lambda _: False)
+        expected, *expected_counts = pagerank.pagerank(graph, parameters)
+        assert [iterations, residual] == pytest.approx(expected_counts, rel=1e-3, abs=10 * within)
+        assert_close(ranks_of(found), ranks_of(expected), within)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("options", "is_in_block"),
+    [({}, True), ({"max_iterations": 10**6, "tolerance": 0.1}, False), ({"start": {0: 1}}, False)],
+)
+def test_small_graphs_are_iterated_over_by_one_block(implementation, options, is_in_block):
+    import cupy
+
+    source = cupy.arange(500)
+    graph = build_storage({"source": source, "destination": source[::-1]}, vertices=600)
+    rg.pagerank(graph, **options)
+    has_layout = any(key.startswith("PageRank") for key in graph._cache)
+    assert has_layout is not (is_in_block and implementation == "block")
 
 
 @by_method_or_frames

@@ -11,7 +11,7 @@ from conftest import FrameMaker, assert_close, build_storage, columns_of, random
 from hypothesis import given, settings
 
 import rapidsgraph as rg
-from rapidsgraph.algorithms import pagerank_layout
+from rapidsgraph.algorithms import pagerank, pagerank_layout
 from rapidsgraph.generate import rmat
 from rapidsgraph.kernels.constants import PAGERANK_CHUNK
 
@@ -19,6 +19,13 @@ pytestmark = pytest.mark.slow
 
 WARP, VERTICES = pagerank_layout.WARP, 7013
 METHODS = ("auto", "edge", "node", "contribution", "warp")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_graphs_have_layouts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pagerank, "PAGERANK_BLOCK_VERTICES", 0)
+        yield
 
 
 def hubs():
