@@ -27,7 +27,7 @@ from .. import device
 from ..device import Array
 from ..frames import Frame, VertexValues
 from ..graph.build import as_local_graph
-from ..graph.local_graph import GraphLike
+from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
 from ..graph.vertex_values import resolve_vertex_values
 from ..graph.weight_sums import check_out_weights
@@ -208,10 +208,16 @@ def _fits_in_block(problem: PageRankProblem) -> bool:
         graph.xp is not np
         and graph.num_vertices <= PAGERANK_BLOCK_VERTICES
         and graph.num_arcs <= MAX_BLOCK_ARCS
+        and _block_shared_bytes(graph) <= device.max_shared_bytes()
         and not graph.weighted
         and problem.uniform_terms is not None
         and problem.max_iterations <= problem.batch_size
     )
+
+
+def _block_shared_bytes(graph: LocalGraph) -> int:
+    """Return the dynamic shared memory of `iterate_in_block`."""
+    return 22 * graph.num_vertices + 2 * graph.num_arcs + 4
 
 
 def _iterate_in_block(
@@ -224,9 +230,9 @@ def _iterate_in_block(
     )
     device.launch(
         "pagerank", "iterate_in_block", size=graph.num_vertices, geometry=(1, COOPERATIVE_THREADS),
-        num_iterations=problem.max_iterations, tolerance=problem.tolerance,
-        damping=problem.damping, num_vertices=graph.num_vertices, start=terms.start,
-        teleport=terms.teleport, dangling_weight=terms.dangling_weights,
+        shared_bytes=_block_shared_bytes(graph), num_iterations=problem.max_iterations,
+        tolerance=problem.tolerance, damping=problem.damping, num_vertices=graph.num_vertices,
+        start=terms.start, teleport=terms.teleport, dangling_weight=terms.dangling_weights,
         offsets=graph.csc.offsets, neighbors=graph.csc.neighbors, out_degrees=graph.out_degrees,
         **arrays,
     )  # fmt: skip

@@ -513,57 +513,68 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
 }
 
 // Up to `num_iterations` iterations by one block, for a graph without weights of at most
-// PAGERANK_BLOCK_VERTICES, whose vertices have one start, teleport and dangling_weight. out_degrees
-// of a dangling vertex is 0. All values but the result are in double.
+// PAGERANK_BLOCK_VERTICES, all of which have one start, teleport and dangling_weight. out_degrees
+// of a dangling vertex is 0. Dynamic shared memory holds 22 bytes per vertex and 2 per arc, and 4
+// more. All values but the result are in double.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     iterate_in_block(long long num_iterations, double tolerance, double damping,
                      long long num_vertices, double start, double teleport, double dangling_weight,
                      const long long *offsets, const int *neighbors, const double *out_degrees,
                      value_t *result, double *state) {
+  extern __shared__ __align__(8) unsigned char shared[];
+  __shared__ int num_long_rows;
   constexpr int PER_THREAD = PAGERANK_BLOCK_VERTICES / COOPERATIVE_THREADS;
-  __shared__ double contributions[PAGERANK_BLOCK_VERTICES], sums[PAGERANK_BLOCK_VERTICES];
-  __shared__ int long_rows[PAGERANK_BLOCK_VERTICES], num_long_rows;
   const int thread = threadIdx.x, threads = blockDim.x, lane = thread % WARP;
+  const int num_rows = (int)num_vertices, num_arcs = (int)offsets[num_rows];
+  double *contributions = (double *)shared, *sums = contributions + num_rows;
+  int *starts = (int *)(sums + num_rows);
+  unsigned short *long_rows = (unsigned short *)(starts + num_rows + 1),
+                 *sources = long_rows + num_rows;
   double pagerank[PER_THREAD], inverse[PER_THREAD];  // of every `threads`-th vertex
   double iterations = 0.0, dangling_mass = 0.0;
   double residual = __longlong_as_double(0x7ff0000000000000ll);  // infinity
-  if (thread == 0) num_long_rows = 0;
+  if (thread == 0) {
+    num_long_rows = 0;
+    starts[num_rows] = num_arcs;
+  }
+  for (int arc = thread; arc < num_arcs; arc += threads) sources[arc] = neighbors[arc];
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < PER_THREAD; k++) {
-    const int vertex = thread + k * threads;
-    if (vertex >= num_vertices) continue;
-    const double out_degree = out_degrees[vertex];
+    const int row = thread + k * threads;
+    if (row >= num_rows) continue;
+    const double out_degree = out_degrees[row];
     pagerank[k] = start;
     inverse[k] = out_degree > 0.0 ? 1.0 / out_degree : 0.0;
-    contributions[vertex] = start * inverse[k];
+    contributions[row] = start * inverse[k];
     if (out_degree == 0.0) dangling_mass += start;
-    if (offsets[vertex + 1] - offsets[vertex] >= MIN_WARP_LIST)
-      long_rows[atomicAdd(&num_long_rows, 1)] = vertex;
+    starts[row] = (int)offsets[row];
+    if (offsets[row + 1] - offsets[row] >= MIN_WARP_LIST)
+      long_rows[atomicAdd(&num_long_rows, 1)] = row;
   }
   dangling_mass = block_sum(dangling_mass);
 
   while (iterations < num_iterations && residual >= tolerance) {
     const double base = teleport + dangling_mass * dangling_weight;
-    for (int first = 0; first < num_vertices; first += threads / ROW_LANES) {
+    for (int first = 0; first < num_rows; first += threads / ROW_LANES) {
       const int row = first + thread / ROW_LANES;
-      const long long begin = row < num_vertices ? offsets[row] : 0;
-      const long long end = row < num_vertices ? offsets[row + 1] : 0;
-      const bool is_short = row < num_vertices && end - begin < MIN_WARP_LIST;
+      const int begin = row < num_rows ? starts[row] : 0,
+                end = row < num_rows ? starts[row + 1] : 0;
+      const bool is_short = end - begin < MIN_WARP_LIST;
       double sum = 0.0;
       if (is_short)
-        for (long long arc = begin + lane % ROW_LANES; arc < end; arc += ROW_LANES)
-          sum += contributions[neighbors[arc]];
+        for (int arc = begin + lane % ROW_LANES; arc < end; arc += ROW_LANES)
+          sum += contributions[sources[arc]];
       __syncwarp();
       for (int step = ROW_LANES / 2; step > 0; step /= 2)
         sum += __shfl_xor_sync(FULL_MASK, sum, step);
-      if (is_short && lane % ROW_LANES == 0) sums[row] = sum;
+      if (row < num_rows && is_short && lane % ROW_LANES == 0) sums[row] = sum;
     }
     for (int k = thread / WARP; k < num_long_rows; k += threads / WARP) {
       const int row = long_rows[k];
       double sum = 0.0;
-      for (long long arc = offsets[row] + lane; arc < offsets[row + 1]; arc += WARP)
-        sum += contributions[neighbors[arc]];
+      for (int arc = starts[row] + lane; arc < starts[row + 1]; arc += WARP)
+        sum += contributions[sources[arc]];
       __syncwarp();
       sum = warp_sum(sum);
       if (lane == 0) sums[row] = sum;
@@ -572,13 +583,13 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     double my_residual = 0.0, my_dangling_mass = 0.0;
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
-      const int vertex = thread + k * threads;
-      if (vertex >= num_vertices) continue;
-      const double value = damping * sums[vertex] + base;
+      const int row = thread + k * threads;
+      if (row >= num_rows) continue;
+      const double value = damping * sums[row] + base;
       my_residual += fabs(value - pagerank[k]);
       if (inverse[k] == 0.0) my_dangling_mass += value;
       pagerank[k] = value;
-      contributions[vertex] = value * inverse[k];
+      contributions[row] = value * inverse[k];
     }
     residual = block_sum(my_residual);
     dangling_mass = block_sum(my_dangling_mass);
@@ -586,8 +597,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   }
 #pragma unroll
   for (int k = 0; k < PER_THREAD; k++) {
-    const int vertex = thread + k * threads;
-    if (vertex < num_vertices) result[vertex] = pagerank[k];
+    const int row = thread + k * threads;
+    if (row < num_rows) result[row] = pagerank[k];
   }
   if (thread == 0) {
     state[0] = iterations;
