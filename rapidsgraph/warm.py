@@ -200,6 +200,7 @@ def _label_propagation(edges: Any, weighted: Any) -> None:
 def _scan(edges: Any, weighted: Any) -> None:
     graph = rg.Graph(edges, directed=False, self_loops="drop")
     rg.scan(graph, epsilon=0.3, memberships=True)  # finds clusters, borders and hubs here
+    rg.scan(graph)
     rg.structural_similarity(graph)
     options: Any = {"seed": 1, "device": graph.device}
     large = rg.Graph(rg.generate.rmat(SCALE + 2, EDGE_FACTOR, **options), directed=False)

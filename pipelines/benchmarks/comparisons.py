@@ -77,7 +77,7 @@ def prepare(
     measured = [first] if first > LONG_MS else []
 
     def job() -> float:
-        if task.is_repeated:
+        if task.has_warm_up and not measured:
             whole()
         ms = measured.pop() if measured else session.clock.ms(whole)
         return ms if short is None else (ms - session.clock.ms(short)) / (MANY - FEW)

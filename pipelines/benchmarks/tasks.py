@@ -27,8 +27,8 @@ class Task:
     problem of (answer, reference, precision) or None; `cpu` and `gpu` are the graphs, and `time` is
     the column of the time. Without `entries`, the libraries have those of the task. A build has a
     case for each of `orders`, those of its rows; edge frames are `is_without_isolated` vertices.
-    With `is_repeated`, a call precedes each that is timed: a long call of another library evicts
-    from the caches what a short call needs.
+    With `has_warm_up`, an untimed call precedes every timed one: a long call of another library
+    evicts from the caches what a short call needs.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Task:
     entries: Sequence[Entry] = ()
     orders: Sequence[str] = ()
     is_without_isolated: bool = False
-    is_repeated: bool = False
+    has_warm_up: bool = False
 
     def cases(self, workload: Workload, folder: Any = None) -> Iterator[Workload]:
         """Yield the graph as the task takes it."""

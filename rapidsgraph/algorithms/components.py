@@ -16,7 +16,7 @@ from .. import device
 from ..device import Array
 from ..frames import Frame
 from ..graph.build import as_local_graph
-from ..graph.csr import Adjacency, row_indices
+from ..graph.csr import Adjacency, fits_in_block, row_indices
 from ..graph.local_graph import GraphLike
 from ..kernels.constants import COOPERATIVE_THREADS, WARP
 from .parameters import ComponentParameters
@@ -26,7 +26,6 @@ from .strong_components import find_strong_roots
 NUM_FIRST_NEIGHBORS = 2  # per vertex, linked before the largest component is estimated
 MIN_SAMPLED_ARCS = 2**18  # on a GPU; fewer arcs are linked before the host has read a sample
 MIN_CPU_SAMPLED_ARCS = 2**12  # fewer arcs are linked by the first of the kernels
-MAX_BLOCK_VERTICES, MAX_BLOCK_ARCS = 2**12, 2**15  # of a graph of which a GPU uses one block
 SAMPLE_SIZE = 1024  # vertices that estimate the largest component
 
 
@@ -44,11 +43,7 @@ def connected_components(graph: GraphLike, parameters: ComponentParameters) -> F
     adjacency = graph.built[0]
     if is_strong:
         components = number_components(find_strong_roots(graph))
-    elif (
-        graph.xp is not np
-        and graph.num_vertices <= MAX_BLOCK_VERTICES
-        and adjacency.neighbors.size <= MAX_BLOCK_ARCS
-    ):
+    elif fits_in_block(adjacency):
         components = _number_in_block(adjacency)
     else:
         roots = find_roots(graph.built, not graph.directed or len(graph.built) > 1)

@@ -27,15 +27,15 @@ from .. import device
 from ..device import Array
 from ..frames import Frame, VertexValues
 from ..graph.build import as_local_graph
+from ..graph.csr import fits_in_block
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
 from ..graph.vertex_values import resolve_vertex_values
 from ..graph.weight_sums import check_out_weights
-from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_BLOCK_VERTICES
+from ..kernels.constants import COOPERATIVE_THREADS, PAGERANK_MAX_SHARED_VERTICES
 from ..progress import Report, reporter
 from ..validation import check_number, reject
 from . import pagerank_blocks, pagerank_layout
-from .components import MAX_BLOCK_ARCS
 from .pagerank_layout import read_state, start_reading_state
 from .pagerank_methods import power_iterate
 from .parameters import FRAME_OPTIONS, PageRankParameters
@@ -69,7 +69,9 @@ def pagerank(graph: GraphLike, parameters: PageRankParameters) -> tuple[Frame, i
         if parameters.method == "auto":
             weights = bool if weight_type is None else value_type
             device.compile_ahead("pagerank", values=value_type, weights=weights)
-            if weight_type is not None:
+            if weight_type is None:
+                device.compile_ahead("unweighted pagerank", values=value_type)
+            else:
                 device.compile_ahead("weighted pagerank", values=value_type, weights=weight_type)
 
     graph = as_local_graph(
@@ -205,9 +207,8 @@ def _fits_in_block(problem: PageRankProblem) -> bool:
     """Return whether one block of a GPU runs all iterations."""
     graph = problem.graph
     return (
-        graph.xp is not np
-        and graph.num_vertices <= PAGERANK_BLOCK_VERTICES
-        and graph.num_arcs <= MAX_BLOCK_ARCS
+        fits_in_block(graph.csc)
+        and graph.num_vertices <= PAGERANK_MAX_SHARED_VERTICES
         and _block_shared_bytes(graph) <= device.max_shared_bytes()
         and not graph.weighted
         and problem.uniform_terms is not None
@@ -217,13 +218,16 @@ def _fits_in_block(problem: PageRankProblem) -> bool:
 
 def _block_shared_bytes(graph: LocalGraph) -> int:
     """Return the dynamic shared memory of `iterate_in_block`."""
-    return 22 * graph.num_vertices + 2 * graph.num_arcs + 4
+    double, integer, short = 8, 4, 2
+    by_vertex = 2 * double + integer + short
+    return by_vertex * graph.num_vertices + integer + short * graph.num_arcs
 
 
 def _iterate_in_block(
     problem: PageRankProblem,
 ) -> tuple[Array, Callable[[], tuple[int, float, bool]]]:
     """Iterate over the adjacency of a small graph in one launch; return what `_iterate` does."""
+    logger.debug("pagerank: one block")
     graph, terms = problem.graph, cast("PageRankTerms", problem.uniform_terms)
     arrays = device.allocate(
         graph.xp, result=(graph.num_vertices, problem.value_type), state=(4, np.float64)

@@ -2,8 +2,8 @@
 
 Clusters are the connected components of similar cores, found by union-find as in `components`;
 borders attach to their most similar core. On a CPU, `pruned_scan` counts the common neighbors of a
-large graph only where they decide. `ScanIndex` and `distributed.scan` count all, and share the
-other functions.
+large graph only where they decide; on a GPU, one block clusters a small graph. `ScanIndex` and
+`distributed.scan` count all, and share the other functions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .. import device, frames, kernels
 from ..device import Array
 from ..errors import GraphError, format_value
 from ..frames import Frame
-from ..graph.csr import offsets_from_sizes, row_indices
+from ..graph.csr import fits_in_block, offsets_from_sizes, row_indices
 from ..graph.local_graph import GraphLike, LocalGraph
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import BORDER, COOPERATIVE_THREADS, CORE, HUB, NO_CLUSTER, OUTLIER
-from .components import MAX_BLOCK_VERTICES, compress, link_alternately
+from .components import compress, link_alternately
 from .parameters import ScanParameters
 from .pruned_scan import link_pruned
 from .run_memory import check_run_memory
@@ -60,11 +60,10 @@ def scan(graph: GraphLike, parameters: ScanParameters) -> Frame:
             neighborhoods(graph), common_neighbors(graph, method), parameters.epsilon,
             closed_sizes(graph),
         )  # fmt: skip
-        is_small = method == "auto" and similar.num_arcs <= MAX_MERGE_ARCS
-        if graph.xp is np and is_small:
+        if method == "auto" and not memberships and fits_in_block(similar.adjacency):
+            return _result_frame(graph.labeling, *_cluster_in_block(similar, parameters.mu))
+        if graph.xp is np and method == "auto" and similar.num_arcs <= MAX_MERGE_ARCS:
             clustering = _cluster_small(similar, parameters.mu)
-        elif is_small and similar.num_vertices <= MAX_BLOCK_VERTICES and not memberships:
-            return _roles_frame(graph.labeling, *_cluster_in_block(similar, parameters.mu))
         else:
             clustering = cluster(similar, find_cores(similar, parameters.mu), method)
     return clustering_frame(graph.labeling, clustering, memberships)
@@ -160,12 +159,12 @@ def _cluster_in_block(similar: SimilarityGraph, mu: int) -> tuple[frames.Nullabl
     """Return the clusters of a small graph on a GPU, in one launch, and the roles."""
     num_vertices, num_arcs = similar.num_vertices, similar.num_arcs
     by_vertex = num_vertices, np.int32
-    work_space = {name: by_vertex for name in ("parents", "labels", "cluster_sizes")}
     arrays = device.allocate_groups(
         similar.xp,
         {"clusters": by_vertex, "mask": (frames.mask_size(num_vertices), np.uint32),
          "roles": (num_vertices, np.int8), "num_members": (1, np.int64)},
-        {**work_space, "first_members": by_vertex, "keys": (num_vertices, np.int64),
+        {"parents": by_vertex, "labels": by_vertex, "cluster_sizes": by_vertex,
+         "first_members": by_vertex, "keys": (num_vertices, np.int64),
          "rows": (num_arcs, np.int32)},
     )  # fmt: skip
     device.launch(
@@ -431,10 +430,10 @@ def clustering_frame(labeling: Labeling, clustering: Clustering, memberships: bo
         ids, clusters = list_memberships(clustering)
         roles = roles[ids]
     nullable_clusters = frames.NullableIntegers(clusters, null=NO_CLUSTER)
-    return _roles_frame(labeling, nullable_clusters, roles, ids)
+    return _result_frame(labeling, nullable_clusters, roles, ids)
 
 
-def _roles_frame(
+def _result_frame(
     labeling: Labeling, clusters: frames.NullableIntegers, roles: Array, ids: Array | None = None
 ) -> Any:
     """Return the frame of clusters and roles of all vertices, or of those of `ids`."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import device, frames, kernels
 from ..device import Array
-from ..frames import Frame, Vertices
+from ..frames import Frame
 from ..graph.build import as_local_graph
 from ..graph.csr import Adjacency, count_nonempty
 from ..graph.local_graph import GraphLike, LocalGraph
@@ -84,7 +84,10 @@ def bfs(graph: GraphLike, parameters: SearchParameters) -> Frame:
     # The host waits for the null counts of a cuDF frame, after the search; it need not wait for the
     # source as well. An absent one reaches no vertex.
     with_masks = graph.xp is not np and graph.labeling.library == "cudf"
-    ids = _check_and_resolve(graph, parameters.source, "bfs", "BFS", wait=not with_masks)
+    _check_run(graph, "bfs", "BFS")
+    ids: Any = id_of_integer(graph.labeling, parameters.source)
+    if ids is None:
+        ids = resolve_vertices(graph.labeling, parameters.source, wait=not with_masks)
     bottom_up = is_graph or not graph.directed
     is_predictable = with_masks and parameters.depth_limit == NO_VERTEX
     result = run_bfs(
@@ -123,7 +126,8 @@ def sssp(graph: GraphLike, parameters: SearchParameters) -> Frame:
     cutoff, predecessors = parameters.max_distance, parameters.predecessors
     is_graph = isinstance(graph, LocalGraph)
     graph = weighted_graph(graph)
-    ids = _check_and_resolve(graph, parameters.source, "sssp", "SSSP")
+    _check_run(graph, "sssp", "SSSP")
+    ids = resolve_vertices(graph.labeling, parameters.source)
     bottom_up = is_graph or not graph.directed
     if graph.weighted:
         by_weight = is_graph and should_read_by_weight(graph)
@@ -161,25 +165,11 @@ def compile_search(weight_type: Any) -> None:
         device.compile_ahead("sssp", weights=weight_type)
 
 
-def _check_and_resolve(
-    graph: LocalGraph,
-    source: Vertices | None,
-    algorithm: Algorithm,
-    title: str,
-    *,
-    wait: bool = True,
-) -> Array | int:
-    """Check result columns and free memory; return the ids of the sources.
-
-    Without `wait`, ids may be -1 as from `resolve_vertices`, and a single id may be an int.
-    """
+def _check_run(graph: LocalGraph, algorithm: Algorithm, title: str) -> None:
+    """Check result columns and free memory."""
     check_result_columns(graph.labeling)
-    ids: Any = None if wait else id_of_integer(graph.labeling, source)
-    if ids is None:
-        ids = resolve_vertices(graph.labeling, source, wait=wait)
     size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} arcs"
     check_run_memory(graph, algorithm, f"{title} of {size}")
-    return ids
 
 
 def check_result_columns(labeling: Any) -> None:

@@ -68,7 +68,6 @@ STAGES = {
         pagerank_layout.classify_values value_t=float64
         pagerank_layout.invert_weights value_t={values}
         pagerank.initialize_rows value_t={values}
-        pagerank.iterate_in_block value_t={values}
         arrays.fill_range value_t=int32
         arrays.invert_order order_t=int32
         key_sums.sum_by_key weight_t=float64
@@ -100,6 +99,7 @@ STAGES = {
         arrays.convert value_t=int64 new_t=int32
         pagerank_blocks_rows.find_ranges
     """,
+    "unweighted pagerank": "pagerank.iterate_in_block value_t={values}",
     "weighted pagerank": """
         key_sums.add_parts weight_t={weights}
         key_sums.find_largest weight_t={weights}
@@ -114,7 +114,6 @@ STAGES = {
         build.find_name name_t=int32
         arrays.fill_nulls value_t=int32 new_t=int64
         arrays.fill_nulls value_t=int32 new_t=int32
-        arrays.fill value_t=int32
     """,
     "sssp": """
         sssp.shortest_paths weight_t={weights} cooperative

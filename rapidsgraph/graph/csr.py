@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import device
 from ..device import Array
-from ..kernels.constants import WARP
+from ..kernels.constants import MAX_BLOCK_ARCS, MAX_BLOCK_VERTICES, WARP
 from .multi_edges import MULTI_EDGES, MultiEdges, count_conflicts, reduce_runs
 from .pair_sort import sort_pairs
 
@@ -220,6 +220,15 @@ def count_nonempty(adjacency: Adjacency) -> int:
         num_rows=offsets.size - 1, offsets=offsets, count=count,
     )  # fmt: skip
     return int(count[0])
+
+
+def fits_in_block(adjacency: Adjacency) -> bool:
+    """Return whether an adjacency is on a GPU, and so small that one block processes it."""
+    return (
+        device.is_on_gpu(adjacency.neighbors)
+        and adjacency.offsets.size - 1 <= MAX_BLOCK_VERTICES
+        and adjacency.neighbors.size <= MAX_BLOCK_ARCS
+    )
 
 
 def row_indices(adjacency: Adjacency) -> Array:

@@ -234,8 +234,8 @@ __device__ __forceinline__ void expand_locally(
   }
 }
 
-// Breadth-first search from `source`, which may be -1, and from distinct `sources` besides, which
-// take another barrier. Reads the adjacency lists, and in_* if bottom_up;
+// Breadth-first search from `source`, or -1 for none, and from distinct `sources`, which do not
+// contain it and take two more grid barriers. Reads the adjacency lists, and in_* if bottom_up;
 // writes distances and, if with_predecessors, predecessors; queues, chunks, frontier_bits and
 // counters are work space. with_masks: bit v % 32 of word v / 32 of reached_mask and, if
 // with_predecessors, predecessor_mask tells whether v is reached and has a predecessor. state
@@ -285,8 +285,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     distances[vertex] = vertex == source ? 0 : -1;
     if (with_predecessors) predecessors[vertex] = NO_VERTEX;
   }
-  grid_barrier(arrived_blocks, ++barriers);
   if (num_sources) {
+    grid_barrier(arrived_blocks, ++barriers);
     STRIDE(index, num_sources) if (sources[index] >= 0) distances[sources[index]] = 0;
     grid_barrier(arrived_blocks, ++barriers);
   }

@@ -19,6 +19,13 @@ __device__ __forceinline__ int root(int *parents, int vertex) {
   return vertex;
 }
 
+// The root of a vertex, without changing the path to it.
+__device__ __forceinline__ int find_root(const int *parents, int vertex) {
+  int parent = parents[vertex];
+  while (parents[parent] != parent) parent = parents[parent];
+  return parent;
+}
+
 // Merge the trees of two vertices; the smaller root becomes the root of both.
 __device__ __forceinline__ void join(int *parents, int one, int other) {
   if (parents[one] == parents[other]) return;

@@ -113,11 +113,11 @@ struct Next {
     if (lane_id() == 0 && total) atomicAdd(&counters->num_arcs, (u64)total);
   }
 
-  // Append all of these vertices but negative ones.
-  __device__ __forceinline__ void take_all(const int *vertices, long long count, int other = -1) {
+  // Append all of these vertices, and `last`, but no negative ones.
+  __device__ __forceinline__ void take_all(const int *vertices, long long count, int last = -1) {
     for (long long first = warp_id() * WARP; first <= count; first += warp_count() * WARP) {
       const long long index = first + lane_id();
-      const int candidate[1] = {index < count ? vertices[index] : index == count ? other : -1};
+      const int candidate[1] = {index < count ? vertices[index] : index == count ? last : -1};
       const bool is_valid[1] = {candidate[0] >= 0};
       take<1>(is_valid, candidate);
     }

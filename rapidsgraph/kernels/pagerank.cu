@@ -1,4 +1,4 @@
-// Power iteration for PageRank, in five variants.
+// Power iteration for PageRank, in several variants.
 //
 // One iteration computes
 //
@@ -12,15 +12,18 @@
 //
 // Arcs are sorted by destination (offsets, neighbors) unless an entry says otherwise. out_weights
 // of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, dangling_mass,
-// converged, PageRank of isolated vertices} in double, without the last one for the methods of Kim
-// and Reddy. Kernels return at once when state says converged, so the host may enqueue iterations
-// ahead. Sums accumulate in double; value_t is the precision of the values that are gathered.
+// converged, PageRank of isolated vertices} in double; the methods of Kim and Reddy and
+// iterate_in_block have no isolated vertices apart, and not the last value.
+// Kernels that continue from a state return at once if it says converged, so the host may enqueue
+// iterations ahead. Sums accumulate in double; value_t is the precision of the values that are
+// gathered.
 //
 // Entries: initialize_sums, scatter_edges and gather_nodes (Kim) and gather_contributions and
 // gather_groups (Reddy) compute one iteration into sums or new_pagerank; measure_change and
 // check_convergence reduce it into state. `iterate` runs all iterations in one launch, over the
 // rows of pagerank_layout.cu; initialize_rows and order_by_vertex convert its values from and to
-// PageRank by vertex. iterate_in_block does all of this for a small graph.
+// PageRank by vertex. iterate_in_block runs all iterations on a small graph in one block, over its
+// adjacency lists.
 //
 // References: M.-S. Kim, "Towards exploiting GPUs for fast PageRank computation of large-scale
 // networks", DGIST (edge- and node-centric PageRank). C. S. Reddy, "GPU Programming", B.Tech.
@@ -43,7 +46,7 @@
 #define LOADS_IN_FLIGHT 8  // contributions that a thread loads at once in long lists
 #define SLICES_PER_WARP 2  // wide slices that a warp processes at once
 #define ROW_LANES 8        // lanes that sum a list in iterate_in_block
-#define MIN_WARP_LIST 64   // neighbors from which a warp does
+#define MIN_WARP_LIST 64   // neighbors from which a whole warp sums a list there
 
 // Kim, algorithm 1: initialize every sum by the terms that need no edge.
 extern "C" __global__ void initialize_sums(long long num_vertices, const double *teleport,
@@ -512,18 +515,20 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   }
 }
 
-// Up to `num_iterations` iterations by one block, for a graph without weights of at most
-// PAGERANK_BLOCK_VERTICES, all of which have one start, teleport and dangling_weight. out_degrees
-// of a dangling vertex is 0. Dynamic shared memory holds 22 bytes per vertex and 2 per arc, and 4
-// more. All values but the result are in double.
+// Up to `num_iterations` iterations in one block, for a graph without weights of at most
+// PAGERANK_MAX_SHARED_VERTICES vertices, all of which have one start, teleport and dangling_weight.
+// out_degrees of a dangling vertex is 0. All values but the result are in double. Dynamic shared
+// memory has two doubles, an int and a short per vertex, a short per arc, and the last offset.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     iterate_in_block(long long num_iterations, double tolerance, double damping,
                      long long num_vertices, double start, double teleport, double dangling_weight,
                      const long long *offsets, const int *neighbors, const double *out_degrees,
                      value_t *result, double *state) {
+  constexpr int PER_THREAD = PAGERANK_MAX_SHARED_VERTICES / COOPERATIVE_THREADS;
+  static_assert(PER_THREAD * COOPERATIVE_THREADS == PAGERANK_MAX_SHARED_VERTICES, "");
+  static_assert(PAGERANK_MAX_SHARED_VERTICES <= 1 << 16, "");  // vertices are unsigned shorts
   extern __shared__ __align__(8) unsigned char shared[];
   __shared__ int num_long_rows;
-  constexpr int PER_THREAD = PAGERANK_BLOCK_VERTICES / COOPERATIVE_THREADS;
   const int thread = threadIdx.x, threads = blockDim.x, lane = thread % WARP;
   const int num_rows = (int)num_vertices, num_arcs = (int)offsets[num_rows];
   double *contributions = (double *)shared, *sums = contributions + num_rows;

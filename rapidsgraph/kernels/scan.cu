@@ -118,12 +118,12 @@ extern "C" __global__ void attach_borders(long long num_rows, const int *rows, l
       const int core = neighbors[arc];
       if (!is_core[core]) continue;
       num_cores++;
-      best.compare(core, common[arc], sizes[core]);
+      best.update(core, common[arc], sizes[core]);
     }
     if (num_threads == WARP) {
       __syncwarp();
       num_cores = warp_sum(num_cores);
-      best.compare_lanes();
+      best.reduce_warp();
     }
     if (lanes.lane == 0) nearest[row] = best.core, num_similar_cores[row] = num_cores;
   });
@@ -260,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   for (long long arc = thread; arc < num_arcs; arc += threads) {
     const int row = (int)position(offsets, 0, num_vertices, arc + 1) - 1;
     const bool is_similar = lists.similar(row, arc);
-    rows[arc] = is_similar ? row : ~row;
+    rows[arc] = is_similar ? row : ~row;  // which is negative
     if (is_similar) atomicAdd(&num_similar[row], 1);
   }
   __syncthreads();
@@ -280,9 +280,7 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   }
   __syncthreads();
   for (int vertex = thread; vertex < num_vertices; vertex += threads) {
-    int parent = parents[vertex];
-    while (parents[parent] != parent) parent = parents[parent];
-    labels[vertex] = roles[vertex] == CORE ? parent : NO_CLUSTER;
+    labels[vertex] = roles[vertex] == CORE ? find_root(parents, vertex) : NO_CLUSTER;
   }
   __syncthreads();
   for (int vertex = thread / WARP; vertex < num_vertices; vertex += threads / WARP) {
@@ -291,10 +289,10 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     for (long long arc = offsets[vertex] + lane; arc < offsets[vertex + 1]; arc += WARP) {
       const int neighbor = neighbors[arc];
       if (rows[arc] >= 0 && roles[neighbor] == CORE)
-        nearest.compare(neighbor, common[arc], sizes[neighbor]);
+        nearest.update(neighbor, common[arc], sizes[neighbor]);
     }
     __syncwarp();
-    nearest.compare_lanes();
+    nearest.reduce_warp();
     if (lane == 0) labels[vertex] = labels[nearest.core];
   }
   __syncthreads();
@@ -317,11 +315,8 @@ extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
   }
   __syncthreads();
   int *numbers = parents, *neighbor_clusters = first_members;  // not needed any more
-  for (int i = thread; i < num_clusters; i += threads) {
-    int number = 0;
-    for (int k = 0; k < num_clusters; k++) number += keys[k] < keys[i];
-    numbers[labels[(int)keys[i]]] = number;
-  }
+  rank_in_block(keys, num_clusters,
+                [=](long long key, int rank) { numbers[labels[(int)key]] = rank; });
   __syncthreads();
   for (int vertex = thread; vertex < num_vertices; vertex += threads) {
     clusters[vertex] = labels[vertex] == NO_CLUSTER ? NO_CLUSTER : numbers[labels[vertex]];

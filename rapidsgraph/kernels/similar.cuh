@@ -1,5 +1,7 @@
 // Comparison of similarities: exact against a threshold, and by level for sorting.
 
+#include "grid.cuh"
+
 // Adjacency lists with common-neighbor counts and sizes of closed neighborhoods; lists may be in
 // descending order of similarity level.
 struct Neighborhoods {
@@ -45,17 +47,17 @@ struct NearestCore {
     return low > other_low || (low == other_low && other_core < core);
   }
 
-  __device__ __forceinline__ void compare(int other_core, int other_common, int other_size) {
+  __device__ __forceinline__ void update(int other_core, int other_common, int other_size) {
     if (is_behind(other_core, other_common, other_size))
       core = other_core, common = other_common, size = other_size;
   }
 
-  // Compare those of all lanes of a warp; every lane must call it.
-  __device__ __forceinline__ void compare_lanes() {
+  // The nearest core of a whole warp, in every lane; every lane must call it.
+  __device__ __forceinline__ void reduce_warp() {
     for (int step = WARP / 2; step > 0; step /= 2) {
       const int other_core = __shfl_xor_sync(FULL_MASK, core, step);
       const int other_common = __shfl_xor_sync(FULL_MASK, common, step);
-      compare(other_core, other_common, __shfl_xor_sync(FULL_MASK, size, step));
+      update(other_core, other_common, __shfl_xor_sync(FULL_MASK, size, step));
     }
   }
 };

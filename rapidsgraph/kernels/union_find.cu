@@ -73,11 +73,7 @@ extern "C" __global__ void link_arcs(long long num_vertices, long long num_arcs,
 // Point every vertex to its root. A thread writes only to its vertex: path halving could
 // replace a root by a parent below it.
 extern "C" __global__ void compress(long long num_vertices, int *parents) {
-  STRIDE(vertex, num_vertices) {
-    int parent = parents[vertex];
-    while (parents[parent] != parent) parent = parents[parent];
-    parents[vertex] = parent;
-  }
+  STRIDE(vertex, num_vertices) { parents[vertex] = find_root(parents, (int)vertex); }
 }
 
 // keys[0 .. num_keys[0]) become the roots of more than one vertex, in any order: -size << 32 |
@@ -133,21 +129,16 @@ extern "C" __global__ void number_in_block(long long num_vertices, long long num
     join(parents, (int)position(offsets, 0, num_vertices, arc + 1) - 1, neighbors[arc]);
   __syncthreads();
   for (int vertex = thread; vertex < num_vertices; vertex += threads) {
-    int parent = parents[vertex];
-    while (parents[parent] != parent) parent = parents[parent];
-    components[vertex] = parent;
-    atomicAdd(&sizes[parent], 1);
+    components[vertex] = find_root(parents, vertex);
+    atomicAdd(&sizes[components[vertex]], 1);
   }
   __syncthreads();
   for (int vertex = thread; vertex < num_vertices; vertex += threads)
     if (sizes[vertex] > 1)
       keys[atomicAdd(&num_large, 1)] = -((long long)sizes[vertex] << 32) + vertex;
   __syncthreads();
-  for (int i = thread; i < num_large; i += threads) {
-    int number = 0;
-    for (int k = 0; k < num_large; k++) number += keys[k] < keys[i];
-    parents[(int)keys[i]] = number;  // of a root, from here on
-  }
+  int *numbers = parents;  // of roots
+  rank_in_block(keys, num_large, [=](long long key, int rank) { numbers[(int)key] = rank; });
   int next = num_large;  // number of the next single vertex
   for (int base = 0; base < num_vertices; base += threads) {
     const int vertex = base + thread;
@@ -161,9 +152,9 @@ extern "C" __global__ void number_in_block(long long num_vertices, long long num
       if (other < warp) before += num_flagged[other];
       next += num_flagged[other];
     }
-    if (is_single) parents[vertex] = before;
+    if (is_single) numbers[vertex] = before;
   }
   __syncthreads();
   for (int vertex = thread; vertex < num_vertices; vertex += threads)
-    components[vertex] = parents[components[vertex]];
+    components[vertex] = numbers[components[vertex]];
 }

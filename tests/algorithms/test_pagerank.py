@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from types import SimpleNamespace
 
 import naive
 import networkx
@@ -22,18 +23,24 @@ from rapidsgraph.algorithms import pagerank
 from rapidsgraph.algorithms.pagerank import PRECISIONS, PageRankProblem
 from rapidsgraph.algorithms.pagerank_layout import MAX_DIRECT_LENGTH
 from rapidsgraph.algorithms.parameters import PageRankParameters
+from rapidsgraph.kernels.constants import PAGERANK_MAX_SHARED_VERTICES
 
 METHODS = ("auto", "edge", "node", "contribution", "warp")
 EXACT = {"tolerance": 1e-14, "max_iterations": 300}
 D = 0.85
 
 
-@pytest.fixture(autouse=True, params=["rows", pytest.param("block", marks=pytest.mark.gpu)])
-def implementation(request, monkeypatch):
-    """Small graphs are iterated over as large ones are, or by one block of a GPU."""
-    if request.param == "rows":
-        monkeypatch.setattr(pagerank, "PAGERANK_BLOCK_VERTICES", 0)
-    return request.param
+@pytest.fixture(scope="module", autouse=True)
+def small_graphs_have_layouts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pagerank, "PAGERANK_MAX_SHARED_VERTICES", 0)
+        yield
+
+
+@pytest.fixture
+def in_block(monkeypatch):
+    """One block of a GPU iterates over small graphs."""
+    monkeypatch.setattr(pagerank, "PAGERANK_MAX_SHARED_VERTICES", PAGERANK_MAX_SHARED_VERTICES)
 
 
 by_method = pytest.mark.parametrize("method", METHODS)
@@ -266,11 +273,8 @@ def test_without_tolerance_so_many_iterations(make_arrays, method, iterations, d
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
-def test_few_iterations_read_the_adjacency(
-    make_arrays, monkeypatch, precision, directed, weighted, options
-):
+def test_few_iterations_read_the_adjacency(make_arrays, precision, directed, weighted, options):
     """The first call reads it; a second one makes a layout."""
-    monkeypatch.setattr(pagerank, "PAGERANK_BLOCK_VERTICES", 0)
     edges = random_edges(9, weighted=weighted)
     graph = build_storage(
         make_arrays(columns_of(edges)), weight="weight" if weighted else None, directed=directed,
@@ -309,8 +313,8 @@ BLOCK_SHAPES = {  # vertices, edges
     "one vertex": (1, 0),
     "vertices alone": (1500, 0),
     "few edges": (30, 40),
-    "half of the threads": (1100, 5000),
-    "all vertices": (2048, 30_000),
+    "more vertices than threads": (1100, 5000),
+    "most vertices": (PAGERANK_MAX_SHARED_VERTICES, 30_000),
 }
 
 
@@ -319,7 +323,7 @@ BLOCK_SHAPES = {  # vertices, edges
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("dangling", [None, "drop"])
 def test_one_block_iterates_as_all_do(make_arrays, monkeypatch, shape, precision, dangling):
-    """Lists have 0 to 1,000 neighbors; a third of the vertices is dangling."""
+    """Also over very long lists, and with dangling vertices."""
     num_vertices, num_edges = BLOCK_SHAPES[shape]
     random = np.random.default_rng(num_vertices)
     source = random.integers(0, 2 * num_vertices // 3 + 1, num_edges)
@@ -328,7 +332,7 @@ def test_one_block_iterates_as_all_do(make_arrays, monkeypatch, shape, precision
         make_arrays({"source": source, "destination": destination}), multi_edges="keep",
         vertices=range(num_vertices),
     )  # fmt: skip
-    within = 1e-14 if precision == "double" else 1e-6
+    within, within_residual = (1e-14, 1e-9) if precision == "double" else (1e-6, 1e-3)
     for tolerance, max_iterations in ((0, 1), (0, 7), (1e-5, 100)):
         parameters = PageRankParameters(
             damping=D, tolerance=tolerance, max_iterations=max_iterations, dangling=dangling,
@@ -338,8 +342,18 @@ def test_one_block_iterates_as_all_do(make_arrays, monkeypatch, shape, precision
         found, iterations, residual = pagerank.pagerank(graph, parameters)
         monkeypatch.setattr(pagerank, "_fits_in_block", lambda _: False)
         expected, *expected_counts = pagerank.pagerank(graph, parameters)
-        assert [iterations, residual] == pytest.approx(expected_counts, rel=1e-3, abs=10 * within)
+        counts = pytest.approx(expected_counts, rel=within_residual, abs=10 * within)
+        assert [iterations, residual] == counts
         assert_close(ranks_of(found), ranks_of(expected), within)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_closed_forms_of_small_graphs(in_block, name):
+    edges, graph_options, options, ranks = CLOSED_FORMS[name]
+    graph = rg.Graph(FrameMaker("cupy")(columns_of(edges)), **graph_options)
+    result = rg.pagerank(graph, **options, **EXACT)
+    assert_close(ranks_of(result), dict(enumerate(ranks)), 1e-13)
 
 
 @pytest.mark.gpu
@@ -347,14 +361,37 @@ def test_one_block_iterates_as_all_do(make_arrays, monkeypatch, shape, precision
     ("options", "is_in_block"),
     [({}, True), ({"max_iterations": 10**6, "tolerance": 0.1}, False), ({"start": {0: 1}}, False)],
 )
-def test_small_graphs_are_iterated_over_by_one_block(implementation, options, is_in_block):
+def test_small_graphs_have_no_layout(in_block, options, is_in_block):
     import cupy
 
     source = cupy.arange(500)
     graph = build_storage({"source": source, "destination": source[::-1]}, vertices=600)
     rg.pagerank(graph, **options)
-    has_layout = any(key.startswith("PageRank") for key in graph._cache)
-    assert has_layout is not (is_in_block and implementation == "block")
+    assert any(key.startswith("PageRank") for key in graph._cache) is not is_in_block
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"num_vertices": PAGERANK_MAX_SHARED_VERTICES}, True),
+        ({"num_vertices": PAGERANK_MAX_SHARED_VERTICES + 1}, False),
+        ({"num_arcs": 40_000}, False),
+        ({"weighted": True}, False),
+        ({"uniform_terms": None}, False),
+        ({"max_iterations": 10_001}, False),
+    ],
+    ids=str,
+)
+def test_what_one_block_keeps_in_shared_memory(monkeypatch, in_block, changes, expected):
+    """On a GPU that has 100,000 bytes for a block."""
+    monkeypatch.setattr(pagerank, "fits_in_block", lambda _: True)
+    monkeypatch.setattr(pagerank.device, "max_shared_bytes", lambda: 100_000)
+    values = {"num_vertices": 1000, "num_arcs": 20_000, "weighted": False, "csc": None}
+    values |= {"uniform_terms": (0.1, 0.1, 0.1), "max_iterations": 100, "batch_size": 10_000}
+    problem = SimpleNamespace(**values | changes)
+    problem.graph = problem
+    assert pagerank._fits_in_block(problem) is expected
 
 
 @by_method_or_frames

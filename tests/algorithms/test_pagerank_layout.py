@@ -24,7 +24,7 @@ METHODS = ("auto", "edge", "node", "contribution", "warp")
 @pytest.fixture(scope="module", autouse=True)
 def small_graphs_have_layouts():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pagerank, "PAGERANK_BLOCK_VERTICES", 0)
+        patch.setattr(pagerank, "PAGERANK_MAX_SHARED_VERTICES", 0)
         yield
 
 

@@ -33,6 +33,7 @@ from pandas.testing import assert_frame_equal
 import rapidsgraph as rg
 from rapidsgraph.algorithms import scan, similarity
 from rapidsgraph.generate import grid, rmat, ssca2, uniform
+from rapidsgraph.kernels.constants import MAX_BLOCK_VERTICES
 
 pytestmark = pytest.mark.slow
 
@@ -219,38 +220,73 @@ def test_large_graphs_agree_with_naive(make_arrays, monkeypatch, shape):
         assert rg.verify.scan(graph, result, epsilon=epsilon, mu=mu) == clusters
 
 
+def near(num_vertices, num_edges):
+    """Edges between numbers that differ by 5 at most."""
+    random = np.random.default_rng(num_edges)
+    first = random.integers(0, max(num_vertices, 1), num_edges)
+    return first, np.minimum(first + random.integers(1, 6, num_edges), num_vertices - 1)
+
+
+def shared_leaves(_num_vertices, num_leaves):
+    """Two cliques of 40, and vertices with random edges to both; some are borders, some hubs."""
+    random = np.random.default_rng(num_leaves)
+    pairs = [pair[:2] for pair in clique(range(40)) + clique(range(40, 80))]
+    for leaf in range(80, 80 + num_leaves):
+        neighbors = random.choice(80, random.integers(1, 60), replace=False)
+        pairs += [(leaf, int(neighbor)) for neighbor in neighbors]
+    return np.array(pairs).T
+
+
 BLOCK_SHAPES = {
-    "no vertex": (0, 0),
-    "one vertex": (1, 0),
-    "vertices alone": (1500, 0),
-    "few edges": (60, 90),
-    "some clusters": (700, 1000),
-    "dense": (70, 2000),
-    "most vertices": (4096, 9000),
+    "no vertex": (near, 0, 0),
+    "one vertex": (near, 1, 0),
+    "vertices alone": (near, 1500, 0),
+    "few edges": (near, 60, 90),
+    "some clusters": (near, 700, 1000),
+    "most vertices": (near, MAX_BLOCK_VERTICES, 9000),
+    "hubs and borders": (shared_leaves, 300, 40),
+    "long lists": (shared_leaves, 300, 220),
 }
 
 
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("shape", BLOCK_SHAPES)
 def test_one_block_clusters_as_several_launches_do(make_arrays, shape):
-    num_vertices, num_edges = BLOCK_SHAPES[shape]
-    random = np.random.default_rng(num_edges)
-    center = random.integers(0, max(num_vertices, 1), num_edges)
-    other = np.minimum(center + random.integers(1, 6, num_edges), num_vertices - 1)
-    columns = {"source": center, "destination": other}
+    draw, num_vertices, num_edges = BLOCK_SHAPES[shape]
+    source, destination = draw(num_vertices, num_edges)
+    columns = {"source": source, "destination": destination}
     graph = build_storage(make_arrays(columns), vertices=range(num_vertices), directed=False)
-    for epsilon, mu in itertools.product([Fraction(1, 3), Fraction(1, 2), Fraction(1)], [1, 2, 4]):
+    epsilons = [Fraction(1, 3), Fraction(1, 2), Fraction(3, 4), Fraction(1)]
+    seen = set()
+    for epsilon, mu in itertools.product(epsilons, [1, 2, 4, 30]):
         similar = similarity.SimilarityGraph(
             similarity.neighborhoods(graph), similarity.common_neighbors(graph), epsilon
         )
         expected = scan.cluster(similar, scan.find_cores(similar, mu))
-        clusters, roles = scan._cluster_in_block(similar, mu)
-        assert np.array_equal(on_host(clusters.integers), on_host(expected.clusters))
-        assert np.array_equal(on_host(roles), on_host(expected.roles))
         members = np.flatnonzero(on_host(expected.clusters) >= 0)
-        bits = np.unpackbits(on_host(clusters.mask.words).view(np.uint8), bitorder="little")
-        assert np.array_equal(np.flatnonzero(bits[:num_vertices]), members)
-        assert clusters.mask.count_valid() == members.size
+        for _ in range(3):  # the order of threads may not matter
+            clusters, roles = scan._cluster_in_block(similar, mu)
+            assert np.array_equal(on_host(clusters.integers), on_host(expected.clusters))
+            assert np.array_equal(on_host(roles), on_host(expected.roles))
+            bits = np.unpackbits(on_host(clusters.mask.words).view(np.uint8), bitorder="little")
+            assert np.array_equal(np.flatnonzero(bits[:num_vertices]), members)
+            assert clusters.mask.count_valid() == members.size
+        seen |= set(on_host(roles).tolist())
+    assert len(seen) == 4 or draw is near
+
+
+@pytest.mark.gpu
+def test_one_block_clusters_small_graphs(monkeypatch):
+    import cupy
+
+    def fail(*_):
+        raise AssertionError
+
+    graph = build_storage({"source": cupy.arange(9), "destination": cupy.arange(9) + 1})
+    monkeypatch.setattr(scan, "find_cores", fail)
+    assert clustered(rg.scan(graph, mu=2))[0] == (0, "core")
+    with pytest.raises(AssertionError):
+        rg.scan(graph, mu=2, memberships=True)
 
 
 # What may not matter

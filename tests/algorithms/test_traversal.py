@@ -312,10 +312,10 @@ def test_sum_without_weights_counts_rows(make_arrays):
 )
 def test_a_search_writes_masks(make_arrays, sources, bottom_up, predecessors):
     graph = build_storage(make_arrays(columns_of(random_edges(9, 100, 120))), vertices=1000)
-    ids = graph.xp.asarray([sources] if sources == 5 else sources, dtype=np.int32)
+    ids = graph.xp.asarray(np.atleast_1d(sources), dtype=np.int32)
     result = traversal.run_bfs(
-        graph, sources if sources == 5 else ids, predecessors=predecessors, bottom_up=bottom_up,
-        with_masks=True,
+        graph, sources if isinstance(sources, int) else ids, predecessors=predecessors,
+        bottom_up=bottom_up, with_masks=True,
     )  # fmt: skip
     expected = traversal.run_bfs(graph, ids, predecessors=predecessors, bottom_up=bottom_up)
     assert result.distances.tolist() == expected.distances.tolist()

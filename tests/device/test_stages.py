@@ -70,7 +70,9 @@ def test_element_types_are_bound_as_launches_do(stage, submitted):
 
 
 CALLS = startup.RUNS | {
-    "few iterations": lambda rg, edges: rg.pagerank(edges, tolerance=0, max_iterations=1)
+    "few iterations": lambda rg, edges: rg.pagerank(edges, tolerance=0, max_iterations=1),
+    "small PageRank": lambda rg, edges: rg.pagerank(edges.head(1000) % 500),
+    "small SCAN": lambda rg, edges: rg.scan(edges.head(1000) % 500),
 }
 
 
