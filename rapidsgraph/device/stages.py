@@ -138,6 +138,7 @@ STAGES = {
         union_find.count_members
         union_find.compress
         union_find.list_large
+        union_find.number_in_block
     """,
     "strong components": """
         bfs.search cooperative
@@ -188,6 +189,7 @@ STAGES = {
         similarity.count_by_thread
         similarity.mark_owners
         similarity.measure_degrees
+        similarity.merge_lists
     """,
     "list similarities": """
         similarity.list_edges

@@ -73,6 +73,7 @@ CALLS = startup.RUNS | {
     "few iterations": lambda rg, edges: rg.pagerank(edges, tolerance=0, max_iterations=1),
     "small PageRank": lambda rg, edges: rg.pagerank(edges.head(1000) % 500),
     "small SCAN": lambda rg, edges: rg.scan(edges.head(1000) % 500),
+    "small components": lambda rg, edges: rg.connected_components(edges.head(1000) % 500),
 }
 
 
