@@ -7,8 +7,9 @@ import numpy as np
 from numba import prange
 
 from .constants import BORDER, CORE, HUB, NO_CLUSTER, OUTLIER
+from .disjoint_sets import join
 from .jit import parallel, serial
-from .scan import attach_borders, join_cores, mark_cores
+from .scan import _similar, attach_borders, join_cores
 from .union_find import compress
 
 NUM_BLOCKS = 64
@@ -17,33 +18,65 @@ NONE = np.int32(NO_CLUSTER)
 
 @serial
 def cluster_counted(
-    mu, cores, floor, numerator, denominator, offsets, neighbors, common, sizes, is_core,
-    is_border, roots, borders, nearest, work_space, clusters, roles, members,
+    mu, num_similar, is_similar, floor, numerator, denominator, offsets, neighbors, common, sizes,
+    is_core, is_border, roots, borders, nearest, work_space, clusters, roles, members,
 ):  # fmt: skip
-    """Find cores, and cluster the vertices by `cluster_cores`.
+    """Find and link cores, comparing each edge once, and cluster the vertices by `cluster_linked`.
 
     Parameters
     ----------
     mu : int
-    cores, roots : int32 array, shape (vertices,)
+    num_similar, roots : int32 array, shape (vertices,)
+        Overwritten.
+    is_similar : bool array, shape (arcs,)
         Overwritten.
     is_core, is_border : bool array, shape (vertices,)
         Overwritten.
 
-    Other parameters and the result are those of `cluster_cores`.
+    Other parameters and the result are those of `cluster_linked`; lists are sorted by neighbor.
     """
-    num_vertices, num_cores = len(roots), 0
-    mark_cores(num_vertices, mu, numerator, denominator, offsets, neighbors, common, sizes, is_core)
+    num_vertices, num_cores, one = len(roots), 0, np.uint64(1)
+    for vertex in range(num_vertices):
+        num_similar[np.uint64(vertex)] = 1
     for vertex_ in range(num_vertices):
         vertex = np.uint64(vertex_)
-        cores[np.uint64(num_cores)] = roots[vertex] = vertex_
-        clusters[vertex], roles[vertex], is_border[vertex] = NONE, OUTLIER, False
+        arc, count = np.uint64(offsets[vertex + one]), 0
+        while arc > np.uint64(offsets[vertex]):
+            arc -= one
+            neighbor = np.uint64(neighbors[arc])
+            if neighbor < vertex:
+                break
+            found = _similar(vertex, arc, neighbors, common, sizes, numerator, denominator)
+            is_similar[arc] = found
+            num_similar[neighbor] += found
+            count += found
+        num_similar[vertex] += count
+    for vertex_ in range(num_vertices):
+        vertex = np.uint64(vertex_)
+        roots[vertex], clusters[vertex], roles[vertex] = vertex_, NONE, OUTLIER
+        is_core[vertex], is_border[vertex] = num_similar[vertex] >= mu, False
         num_cores += is_core[vertex]
     if num_cores == 0:
         return 0, 0
-    return cluster_cores(
-        num_cores, cores, floor, numerator, denominator, offsets, neighbors, common, sizes,
-        is_core, is_border, roots, borders, nearest, work_space, clusters, roles, members,
+    for vertex_ in range(num_vertices):
+        vertex = np.uint64(vertex_)
+        arc = np.uint64(offsets[vertex + one])
+        while arc > np.uint64(offsets[vertex]):
+            arc -= one
+            neighbor = np.uint64(neighbors[arc])
+            if neighbor < vertex:
+                break
+            if not is_similar[arc] or not (is_core[vertex] | is_core[neighbor]):
+                continue
+            if is_core[vertex] & is_core[neighbor]:
+                if roots[neighbor] != roots[vertex]:
+                    join(roots, vertex, neighbor)
+            else:
+                is_border[vertex if is_core[neighbor] else neighbor] = True
+    compress(num_vertices, roots)
+    return cluster_linked(
+        floor, numerator, denominator, offsets, neighbors, common, sizes, is_core, is_border,
+        roots, borders, nearest, work_space, clusters, roles, members,
     )  # fmt: skip
 
 
