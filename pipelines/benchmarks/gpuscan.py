@@ -76,5 +76,5 @@ def measurements(session: Session) -> Iterator[tuple[str, Measure]]:
     return comparisons.compare_libraries([task], session)
 
 
-SUITE = Suite("gpuscan", measurements, partial(claim_rows, CLAIMS), Effort(rounds=3, budget=0.5),
+SUITE = Suite("gpuscan", measurements, partial(claim_rows, CLAIMS), Effort(rounds=25, budget=0.5),
               options={"full": True})  # fmt: skip

@@ -150,9 +150,8 @@ def _cluster_small(similar: SimilarityGraph, mu: int) -> Clustering:
     num_vertices = similar.num_vertices
     return _run_on_cpu(
         kernels.clustering.cluster_counted, similar, mu=min(mu, num_vertices + 1),
-        num_similar=np.empty(num_vertices, np.int32), roots=np.empty(num_vertices, np.int32),
         is_similar=np.empty(similar.num_arcs, bool), is_core=np.empty(num_vertices, bool),
-        is_border=np.empty(num_vertices, bool),
+        is_border=np.empty(num_vertices, bool), roots=np.empty(num_vertices, np.int32),
     )  # fmt: skip
 
 

@@ -18,24 +18,25 @@ NONE = np.int32(NO_CLUSTER)
 
 @serial
 def cluster_counted(
-    mu, num_similar, is_similar, floor, numerator, denominator, offsets, neighbors, common, sizes,
-    is_core, is_border, roots, borders, nearest, work_space, clusters, roles, members,
+    mu, is_similar, floor, numerator, denominator, offsets, neighbors, common, sizes, is_core,
+    is_border, roots, borders, nearest, work_space, clusters, roles, members,
 ):  # fmt: skip
     """Find and link cores, comparing each edge once, and cluster the vertices by `cluster_linked`.
 
     Parameters
     ----------
     mu : int
-    num_similar, roots : int32 array, shape (vertices,)
-        Overwritten.
     is_similar : bool array, shape (arcs,)
         Overwritten.
     is_core, is_border : bool array, shape (vertices,)
+        Overwritten.
+    roots : int32 array, shape (vertices,)
         Overwritten.
 
     Other parameters and the result are those of `cluster_linked`; lists are sorted by neighbor.
     """
     num_vertices, num_cores, one = len(roots), 0, np.uint64(1)
+    num_similar = work_space  # of each vertex, including itself
     for vertex in range(num_vertices):
         num_similar[np.uint64(vertex)] = 1
     for vertex_ in range(num_vertices):
