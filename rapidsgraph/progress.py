@@ -27,8 +27,8 @@ def reporter(progress: Progress, description: str, total: int | None) -> Iterato
     Parameters
     ----------
     progress : bool, callable or None
-        True shows a bar on standard error, or in the notebook, from the start. None shows one if
-        standard error is a terminal and the work takes longer than a second. A callable is called
+        True shows a bar on standard error if it is a terminal, or in the notebook, from the start.
+        None shows one on a terminal if the work takes longer than a second. A callable is called
         with (done, total, text) instead. False reports nothing.
     description : str
         The text before the bar.

@@ -125,7 +125,7 @@ def _parse_decimal(text: str) -> Fraction:
 
 
 def check_mu(mu: Any) -> int:
-    """Return mu as an int; GraphError if it is not a whole number from 1."""
+    """Return mu as an int; raise GraphError unless it is an integer, at least 1."""
     try:
         if isinstance(mu, (bool, np.bool_)):
             raise TypeError
@@ -134,7 +134,7 @@ def check_mu(mu: Any) -> int:
         whole = 0
     if whole < 1:
         raise GraphError(
-            f"mu is {format_value(mu)}; it must be a whole number, at least 1",
+            f"mu is {format_value(mu)}; it must be an integer, at least 1",
             parameter="mu",
             value=mu,
         )

@@ -102,7 +102,7 @@ ProgressOption = Annotated[
     bool | None,
     flag_option(
         "--progress/--no-progress",
-        help="Show a progress bar; by default on a terminal only.",
+        help="Show a progress bar on a terminal; by default after a second.",
         panel=MESSAGES,
     ),
 ]

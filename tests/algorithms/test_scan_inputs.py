@@ -271,7 +271,7 @@ def test_unsuitable_epsilons(kind):
 )
 def test_unsuitable_mus(mu):
     frame = FrameMaker("arrays")(frame_columns(EDGES))
-    with pytest.raises(rg.GraphError, match=r"mu is .*; it must be a whole number, at least 1"):
+    with pytest.raises(rg.GraphError, match=r"mu is .*; it must be an integer, at least 1"):
         rg.scan(frame, mu=mu)
     with pytest.raises(rg.GraphError, match="mu is"):
         rg.ScanIndex(frame).query(mu=mu)
