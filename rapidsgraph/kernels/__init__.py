@@ -7,9 +7,9 @@ that others call. `intrinsics`, `disjoint_sets`, `searches` and `sections` are f
 share; CUDA has them built in or in `.cuh` files. `clustering`, `counting`, `edge_similarity`,
 `ordered_bfs`, `outofcore`, `pruned_scan`, `quotes`, `radix_heap`, `reachability`,
 `strong_components`, `text` and `zero_weight_edges` run on CPUs only: `clustering` does in one
-launch what takes a GPU several, CuPy, `radix_sort` and `bucket_sort` sort on a GPU, threads that
-prune diverge there, files are read and written by the host, heaps, queues and searches of long
-paths are sequential, and cuDF gathers text itself.
+launch what takes a GPU several on large graphs, CuPy, `radix_sort` and `bucket_sort` sort on a GPU,
+threads that prune diverge there, files are read and written by the host, heaps, queues and searches
+of long paths are sequential, and cuDF gathers text itself.
 
 Modules are imported when they are first used (PEP 562), because importing Numba takes longer than
 anything else in the package.

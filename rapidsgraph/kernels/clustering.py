@@ -1,4 +1,4 @@
-"""Structural clustering in one launch, on a CPU; a GPU takes a launch for each step.
+"""Structural clustering in one launch, on a CPU; a GPU takes several, unless a graph is small.
 
 The steps with parallel loops are the kernels of `scan.py`.
 """

@@ -239,10 +239,10 @@ extern "C" __global__ void find_hubs(long long num_rows, const int *rows, const 
 }
 
 // Cluster a graph for which one block suffices. clusters[v] becomes the number of the cluster of v,
-// by descending size and then by smallest member, or NO_CLUSTER; bit v % 32 of word v / 32 of
-// `mask` tells whether v is in a cluster, and num_members[0] how many vertices are. Lists are
-// sorted by neighbor. rows is work space by arc, and keys, parents, labels, cluster_sizes and
-// first_members are by vertex.
+// by descending size and then by smallest member, or NO_CLUSTER, and roles[v] the role of v; bit
+// v % 32 of word v / 32 of `mask` tells whether v is in a cluster, and num_members[0] how many
+// vertices are. Lists are sorted by neighbor. rows is work space by arc, and keys, parents, labels,
+// cluster_sizes and first_members are by vertex.
 extern "C" __global__ void __launch_bounds__(COOPERATIVE_THREADS, 1)
     cluster_in_block(long long num_vertices, long long num_arcs, long long mu, long long numerator,
                      long long denominator, const long long *offsets, const int *neighbors,
