@@ -11,7 +11,7 @@ import enum
 WARP = 32  # threads of a warp
 BLOCK_THREADS = 256  # default number of threads per block
 COOPERATIVE_THREADS = 1024  # threads of a block of a cooperative launch
-MAX_BLOCK_VERTICES, MAX_BLOCK_ARCS = 2**12, 2**15  # of a graph of which a GPU uses one block
+MAX_BLOCK_VERTICES, MAX_BLOCK_ARCS = 2**12, 2**15  # of a graph that one block of a GPU processes
 
 NO_VERTEX = 2**31 - 1  # predecessor of a source or an unreached vertex
 UNREACHED = 2**31 - 1  # depth of an unreached vertex, which sorts behind all others
@@ -46,7 +46,7 @@ SUM_HIGH_BITS, SUM_LOW_BITS = 30, 32
 NO_KEY = 2**64 - 1  # no edge: the source of a key is below 2^31
 
 # PageRank
-PAGERANK_MAX_SHARED_VERTICES = 2048  # of a graph that one block keeps in shared memory
+PAGERANK_MAX_SHARED_VERTICES = 2048  # of a graph whose PageRank one block computes
 PAGERANK_CHUNK = 2048  # arcs of a long row that one warp sums
 PAGERANK_EXACT_LENGTH = 64  # up to which rows of one class have one length
 PAGERANK_MIDDLE_LENGTH = 256  # up to which they have one of two lengths

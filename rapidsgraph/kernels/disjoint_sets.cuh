@@ -19,7 +19,7 @@ __device__ __forceinline__ int root(int *parents, int vertex) {
   return vertex;
 }
 
-// The root of a vertex, without changing the path to it.
+// The root of a vertex, without path halving, so that parents of other vertices stay as they are.
 __device__ __forceinline__ int find_root(const int *parents, int vertex) {
   int parent = parents[vertex];
   while (parents[parent] != parent) parent = parents[parent];

@@ -12,11 +12,10 @@
 //
 // Arcs are sorted by destination (offsets, neighbors) unless an entry says otherwise. out_weights
 // of a dangling vertex is 1, so that 0 / W is 0. state is {iterations, residual, dangling_mass,
-// converged, PageRank of isolated vertices} in double; the methods of Kim and Reddy and
-// iterate_in_block have no isolated vertices apart, and not the last value.
-// Kernels that continue from a state return at once if it says converged, so the host may enqueue
-// iterations ahead. Sums accumulate in double; value_t is the precision of the values that are
-// gathered.
+// converged, PageRank of isolated vertices} in double; only `iterate` and iterate_blocks of
+// pagerank_blocks.cu have the last value. Kernels that continue from a state return at once if it
+// says converged, so the host may enqueue iterations ahead. Sums accumulate in double; value_t is
+// the precision of the values that are gathered.
 //
 // Entries: initialize_sums, scatter_edges and gather_nodes (Kim) and gather_contributions and
 // gather_groups (Reddy) compute one iteration into sums or new_pagerank; measure_change and
