@@ -7,6 +7,7 @@ CuPy.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib
 import logging
@@ -319,15 +320,20 @@ def _close(local_cluster: Any) -> None:
 def _abort_start(clusters: set, processes: list) -> None:
     """Discard the clusters and worker processes of an interrupted start, all but the given ones.
 
-    Dask would close them at exit, which fails for a cluster that has not started completely.
+    Dask would close them at exit, which fails for a cluster that has not started completely. At
+    exit only the thread of its event loop is stopped. Otherwise the interpreter could end that
+    thread after it has unlinked a semaphore of a worker process and before it tells the resource
+    tracker, which would print a warning.
     """
     from distributed import SpecCluster
 
     for local_cluster in set(SpecCluster._instances) - clusters:
         SpecCluster._instances.discard(local_cluster)
-        # Its only further errors are about the processes that are terminated below.
-        loop: Any = local_cluster.loop
-        loop.asyncio_loop.set_exception_handler(lambda *_: None)
+        runner = local_cluster._loop_runner
+        if runner.is_started():
+            # Its only further errors are about the processes that are terminated below.
+            runner.loop.asyncio_loop.set_exception_handler(lambda *_: None)
+            atexit.register(runner.stop)
     for process in set(multiprocessing.active_children()) - set(processes):
         if process.name.startswith(WORKER_PREFIX):
             process.terminate()

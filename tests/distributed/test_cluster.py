@@ -271,9 +271,22 @@ def test_a_cluster_that_does_not_start(monkeypatch):
     assert os.environ == before
 
 
-def script(tmp_path, wait=False):
+# A thread that releases a semaphore does not complete this before the interpreter ends.
+SLOW_RELEASE = """
+import threading, time
+from multiprocessing.resource_tracker import unregister
+from multiprocessing.synchronize import SemLock, sem_unlink
+def release(name):
+    sem_unlink(name)
+    time.sleep(0.01 if threading.current_thread() is threading.main_thread() else 0.3)
+    unregister(name, "semaphore")
+SemLock._cleanup = staticmethod(release)
+"""
+
+
+def script(tmp_path, wait=False, before=""):
     path = tmp_path / "script.py"
-    path.write_text(SCRIPT.format(wait=wait))
+    path.write_text(before + SCRIPT.format(wait=wait))
     return subprocess.Popen(
         [sys.executable, path], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True, cwd=tmp_path,
@@ -329,9 +342,10 @@ def test_ctrl_c_during_supersteps(tmp_path):
     )
 
 
-def test_ctrl_c_while_workers_start(tmp_path):
+@pytest.mark.parametrize("before", ["", SLOW_RELEASE], ids=["", "slow release"])
+def test_ctrl_c_while_workers_start(tmp_path, before):
     """Ctrl-C ends processes silently while they import Dask."""
-    running = script(tmp_path, wait=True)
+    running = script(tmp_path, wait=True, before=before)
     assert running.stdout.readline() == "the script runs\n"
     starting, ends = psutil.Process(running.pid), time.monotonic() + 60
     while not (processes := started_by(starting)) and time.monotonic() < ends:
