@@ -40,6 +40,7 @@ SIGMA = 8  # of log-normal weights
 NUM_FILES = 8  # of a graph that is read from files
 GRID_KEEP = 0.72  # share of a lattice's edges, which makes it resemble a road network
 ROOT = Path(__file__).resolve().parents[2]
+GENERATED = re.compile(r"(rmat|grid|ssca|uniform)(\d+)(u?)w?(?:-(\d+))?")  # names
 FOLDERS = (ROOT.parent / "shared" / "data", ROOT / "shared" / "data")
 STEMS = {"NY": "USA-road-d.NY"}  # of files that have other names than their graphs
 UNDIRECTED = (
@@ -234,7 +235,7 @@ def load(name: str, xp: Any = np, folder: Path | None = None, *, clean: bool = T
 
     The rows of R-MAT are sorted and differ, unless they are not `clean`.
     """
-    match = re.fullmatch(r"(rmat|grid|ssca|uniform)(\d+)(u?)w?(?:-(\d+))?", name)
+    match = GENERATED.fullmatch(name)
     if not match:
         return read(name, xp, find_file(name, folder))
     kind, size, factor = match[1], int(match[2]), int(match[4] or 16)
@@ -250,6 +251,12 @@ def load(name: str, xp: Any = np, folder: Path | None = None, *, clean: bool = T
     return Workload(name, origin, xp, vertices, *arrays[:2], directed=is_directed)
 
 
+def check_available(name: str, folder: Path | None = None) -> None:
+    """Raise GraphUnavailableError if a graph can neither be generated nor read."""
+    if not GENERATED.fullmatch(name):
+        find_file(name, folder)
+
+
 def find_file(name: str, folder: Path | None) -> Path:
     """Return the path of a graph's file, or raise GraphUnavailableError."""
     stem, folders = STEMS.get(name, name), [folder] if folder else FOLDERS
@@ -258,7 +265,7 @@ def find_file(name: str, folder: Path | None) -> Path:
         if path.exists():
             return path
     raise GraphUnavailableError(
-        f"{name}: skipped, there is no such generator, and neither {stem}.parquet nor "
+        f"{name}: there is no such generator, and neither {stem}.parquet nor "
         f"{stem}.txt.gz (of snap.stanford.edu) is in {folders[0]}; name another folder with --data"
     )
 

@@ -12,10 +12,16 @@ from typing import Any
 import numpy as np
 
 from pipelines.benchmarks import memory, records, timing
-from pipelines.benchmarks.graphs import GraphUnavailableError, Workload, load
+from pipelines.benchmarks.graphs import (
+    GraphUnavailableError,
+    Workload,
+    check_available,
+    load,
+)
 from pipelines.benchmarks.records import Record
 from rapidsgraph import device
 
+EXIT_NOTHING_MEASURED = 1  # exit status
 EXIT_WRONG_ANSWER = 3  # exit status if an answer of ours is wrong or failed, and all else went well
 
 Measure = Callable[[], Iterable[Record]]
@@ -89,6 +95,13 @@ def parse_options(
     problem = None if options.device == "cpu" else device.gpu_problem()
     if options.device == "gpu" and problem:
         parser.error(f"--device gpu: {problem}")
+    for name in options.graphs or ():
+        try:
+            check_available(name, options.data)
+        except GraphUnavailableError as error:
+            parser.error(f"--graphs {error}")
+    if options.output and options.output.suffix != ".jsonl" and options.output.is_file():
+        parser.error(f"--output {options.output} is a file; name a folder or FILE.jsonl")
     options.on_gpu = options.device != "cpu" and not problem
     return options
 
@@ -135,7 +148,7 @@ class Session:
             try:
                 yield load(name, self.xp, self.options.data)
             except GraphUnavailableError as error:
-                self.notes.append(str(error))
+                self.notes.append(f"skipped {error}")
             except MemoryError as error:
                 self.notes.append(f"{name}: {type(error).__name__}: {error}")
 
@@ -166,7 +179,8 @@ class Session:
         return [start, *self.rows, *notes]
 
     def save(self) -> None:
-        if self.path:
+        """Write the records; without measurements, those of an earlier run stay."""
+        if self.path and has_measurements(self.rows):
             records.write(self.path, self.records)
 
 
@@ -190,5 +204,11 @@ def failures(rows: Iterable[Record]) -> Iterator[tuple[str, bool]]:
             yield line, row.get("library", "rapidsgraph") in ("rapidsgraph", "serial")
 
 
-def exit_status(rows: Iterable[Record]) -> int:
-    return EXIT_WRONG_ANSWER if any(is_ours for _, is_ours in failures(rows)) else 0
+def has_measurements(rows: Iterable[Record]) -> bool:
+    return any(row["table"] not in ("run", "graph", "note") for row in rows)
+
+
+def exit_status(rows: Sequence[Record]) -> int:
+    if any(is_ours for _, is_ours in failures(rows)):
+        return EXIT_WRONG_ANSWER
+    return 0 if has_measurements(rows) else EXIT_NOTHING_MEASURED

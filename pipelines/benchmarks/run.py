@@ -94,11 +94,15 @@ def print_names(options: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     rows = run(arguments)
+    if not rows:  # --list
+        return 0
     if comparisons := list(performance.compare(rows)):
         print(f"## Ours and the fastest peer\n\n{performance.comparison_table(comparisons)}\n")
     for line, is_ours in harness.failures(rows):
         print(f"{'problem' if is_ours else 'peer'}: {line}", file=sys.stderr)
-    return harness.exit_status(rows)
+    if (status := harness.exit_status(rows)) == harness.EXIT_NOTHING_MEASURED:
+        print("run.py: nothing was measured", file=sys.stderr)
+    return status
 
 
 if __name__ == "__main__":

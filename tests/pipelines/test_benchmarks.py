@@ -210,8 +210,8 @@ def test_missing_libraries_and_graphs_are_named(monkeypatch, tmp_path):
     assert adapters.missing_libraries(True) == ["cuSPARSE is left out", "cuGraph is left out"]
     test = session("--data", str(tmp_path))
     assert list(test.graphs(["NY", "nothing"])) == []
-    assert "NY: skipped" in test.notes[0] and "USA-road-d.NY.parquet" in test.notes[0]
-    assert "nothing: skipped, there is no such generator" in test.notes[1]
+    assert "skipped NY: " in test.notes[0] and "USA-road-d.NY.parquet" in test.notes[0]
+    assert "skipped nothing: there is no such generator" in test.notes[1]
     with pytest.raises(GraphUnavailableError):
         load("soc-Pokec", folder=tmp_path)
 
@@ -334,6 +334,31 @@ def test_a_real_run(tmp_path, capsys):
     assert "structure: core_number on rmat18u" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="unknown name 'bfs2'"):
         run.main(["bfs2", "--device", "cpu"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--graphs", "rmat6,nothing"], "--graphs nothing: there is no such generator"),
+        (["--output", "notes.txt"], "notes.txt is a file; name a folder or FILE.jsonl"),
+    ],
+)
+def test_wrong_options(arguments, message, tmp_path, monkeypatch, capsys):
+    (tmp_path / "notes.txt").write_text("kept")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        run.main(["bfs", "--device", "cpu", *arguments])
+    assert message in capsys.readouterr().err
+    assert (tmp_path / "notes.txt").read_text() == "kept"
+
+
+def test_a_run_without_measurements_keeps_the_record(tmp_path, capsys):
+    path = tmp_path / "bfs.jsonl"
+    path.write_text("kept")
+    arguments = ["bfs", "--quick", "--device", "cpu", "--libraries", "nothing"]
+    assert run.main([*arguments, "--output", str(path)]) == harness.EXIT_NOTHING_MEASURED
+    assert "nothing was measured" in capsys.readouterr().err
+    assert path.read_text() == "kept"
 
 
 def test_records_have_the_name_of_a_suite():
