@@ -155,9 +155,8 @@ def describe_error(error: GraphError) -> str:
     if error.hint in (FRAME_WEIGHT_HINT, FILE_WEIGHT_HINT):
         error = error.with_fields(hint="--unweighted ignores the column")
     if error.hint == FORMAT_HINT:
-        error = error.with_fields(
-            hint=FORMAT_HINT.replace("pass format='csv'", "give --format csv")
-        )
+        # `open_edges` names --format; other tables have no option for theirs.
+        error = error.with_fields(hint="write it to a file with an ending, such as .csv")
     option = OPTIONS.get(error.parameter or "")
     return str(error if option is None else error.with_fields(parameter=option))
 

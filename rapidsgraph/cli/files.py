@@ -14,7 +14,7 @@ import typer
 from .. import io
 from ..errors import GraphError
 from ..frames import Frame
-from ..io.formats import FORMATS, TEXT_FORMATS, Format, enclosing_store, split_endings
+from ..io.formats import FORMAT_HINT, FORMATS, TEXT_FORMATS, Format, enclosing_store, split_endings
 from ..io.inputs import Input, InputFiles, is_local, open_input
 from ..io.remote import display_url, is_url, strip_file_url
 from ..validation import check_path
@@ -61,7 +61,13 @@ def open_edges(context: typer.Context) -> InputFiles:
                 parameter="--format",
             )
         source = sys.stdin.buffer
-    return context.with_resource(open_input(source, file_format))
+    try:
+        return context.with_resource(open_input(source, file_format))
+    except GraphError as error:
+        if error.hint != FORMAT_HINT:
+            raise
+        hint = f"give --format csv, or another of {FORMAT_NAMES}"
+        raise error.with_fields(hint=hint) from None
 
 
 class ClosedOutput(streams.RawIOBase):

@@ -244,8 +244,10 @@ def _select_files(
             path=name,
         )
     if not selected:
-        endings = " ".join(FORMATS)
-        raise GraphError(f"{name}: the folder holds no file with edges ({endings})", path=name)
+        *endings, last = FORMATS
+        raise GraphError(
+            f"{name}: no file of the folder ends in {', '.join(endings)} or {last}", path=name
+        )
     return selected
 
 

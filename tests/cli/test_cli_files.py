@@ -231,3 +231,12 @@ def test_a_fifo_needs_a_format(tmp_path):
     done = run("core-number", tmp_path / "fifo", code=1)
     writer.wait()
     assert "cannot be recognized; give --format csv, or another of csv, tsv" in done.stderr
+
+
+def test_a_fifo_beside_the_edges(tmp_path):
+    (tmp_path / "edges.csv").write_text("1,2\n")
+    os.mkfifo(tmp_path / "fifo")
+    writer = subprocess.Popen(["sh", "-c", f"echo 1 > {tmp_path / 'fifo'}"])
+    done = run("bfs", tmp_path / "edges.csv", "--from-file", tmp_path / "fifo", code=1)
+    writer.wait()
+    assert "cannot be recognized; write it to a file with an ending, such as .csv" in done.stderr

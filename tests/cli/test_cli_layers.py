@@ -613,7 +613,7 @@ def test_mistakes(store, arguments, message, monkeypatch):
 @pytest.mark.parametrize("command", ["bfs", "sssp", "pagerank", "layer"])
 def test_an_empty_folder(tmp_path, command):
     start = [] if command == "pagerank" else ["--from", "1"]
-    message = f"error: {tmp_path}: the folder holds no file with edges (.csv .tsv"
+    message = f"error: {tmp_path}: no file of the folder ends in .csv, .tsv"
     assert run(command, tmp_path, *start, code=1).stderr.startswith(message)
 
 

@@ -97,7 +97,7 @@ def test_missing_file_and_folder_without_parquet(tmp_path):
     with pytest.raises(GraphError, match="there is no such file"):
         read(tmp_path / "nowhere")
     (tmp_path / "a.md").write_text("1,2\n")
-    with pytest.raises(GraphError, match=r"the folder holds no file with edges \(.csv"):
+    with pytest.raises(GraphError, match=r"no file of the folder ends in .*\.arrow or \.ipc$"):
         read(tmp_path)
 
 

@@ -323,7 +323,7 @@ def test_mixed_folders(tmp_path):
 
 
 def test_what_holds_no_edges(tmp_path, put):
-    with pytest.raises(GraphError, match="the folder holds no file with edges"):
+    with pytest.raises(GraphError, match="no file of the folder ends in"):
         read(tmp_path)
     with pytest.raises(GraphError, match=r"\*\.csv: no file matches"):
         read(tmp_path / "*.csv")

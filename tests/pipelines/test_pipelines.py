@@ -688,7 +688,7 @@ def test_columns_that_are_missing(edges, tmp_path):
     (tmp_path / "e.csv").write_text("source,destination\n1,2\n")
     assert "pipelines read Parquet only" in refused(rank.app, tmp_path / "e.csv", *output)
     (tmp_path / "folder").mkdir()
-    assert "holds no file with edges" in refused(rank.app, tmp_path / "folder", *output)
+    assert "no file of the folder ends in .csv" in refused(rank.app, tmp_path / "folder", *output)
     assert not (tmp_path / "out").exists()
 
 
