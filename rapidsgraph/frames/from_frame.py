@@ -83,13 +83,12 @@ def normalize_frame(frame: Frame, parameter: str = "edges") -> tuple[str, Frame]
     Raises
     ------
     GraphError
-        If `frame` is not an eager frame.
+        If `frame` is not an eager frame, or an Arrow reader without rows.
     """
     library = library_name(frame)
     if is_dask(frame):
         raise GraphError(
-            "a Dask frame is for Graph and the algorithms; for all else call .compute() on it "
-            "first",
+            "only Graph and the algorithms accept Dask frames; call .compute() on it first",
             parameter=parameter,
             hint="call .compute() on the frame",
         )
@@ -108,6 +107,7 @@ def normalize_frame(frame: Frame, parameter: str = "edges") -> tuple[str, Frame]
     import pyarrow
 
     if not isinstance(frame, pyarrow.Table):  # a round trip through its own stream may fail
+        is_reader = isinstance(frame, pyarrow.RecordBatchReader)
         try:
             frame = pyarrow.table(frame)
         except pyarrow.ArrowException as error:
@@ -116,6 +116,13 @@ def normalize_frame(frame: Frame, parameter: str = "edges") -> tuple[str, Frame]
                 "cast those of types that Arrow does not have",
                 parameter=parameter,
             ) from error
+        if is_reader and not frame.num_rows:
+            raise GraphError(
+                "a RecordBatchReader has no rows, or was read before, which is possible once only; "
+                "call .read_all() on it, and pass the table",
+                parameter=parameter,
+                hint="call .read_all() on the reader",
+            )
     return "arrow" if library == "pyarrow" else library, frame
 
 

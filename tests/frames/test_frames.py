@@ -212,7 +212,10 @@ def test_arrow_record_batch_and_reader():
     batch = pyarrow.record_batch({"source": [9, *SOURCE], "destination": [9, *DESTINATION]})
     assert_is_path(batch.slice(1))
     batches = [batch.slice(1, 1), batch.slice(2)]
-    assert_is_path(pyarrow.RecordBatchReader.from_batches(batch.schema, batches))
+    reader = pyarrow.RecordBatchReader.from_batches(batch.schema, batches)
+    assert_is_path(reader)
+    with pytest.raises(rg.GraphError, match=r"was read before, .*; call \.read_all\(\) on it"):
+        rg.pagerank(reader)
 
 
 @pytest.mark.parametrize(
@@ -376,7 +379,7 @@ def test_an_array_that_cannot_be_written_to():
 def test_what_takes_no_dask_frame_says_what_does():
     edges = FrameMaker("dask-3")({"source": SOURCE, "destination": DESTINATION})
     messages = (
-        (edges, r"a Dask frame is for Graph and the algorithms; .* call \.compute"),
+        (edges, r"only Graph and the algorithms accept Dask frames; call \.compute"),
         (rg.Graph(edges), r"the graph is partitioned over a Dask cluster, .*; call graph\.compute"),
     )
     for given, message in messages:
