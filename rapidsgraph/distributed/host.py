@@ -16,7 +16,7 @@ import numpy as np
 from .. import device
 from ..device.arrays import Array, ArrayModule
 from . import shared_memory
-from .communicator import Communicator, GatherBuffer, RankLostError
+from .communicator import LOST_RESULT, Communicator, GatherBuffer, RankLostError
 
 CONNECT_TIMEOUT = 30  # seconds for all ranks to connect
 # TCP_USER_TIMEOUT is not among these: it also ends connections to a rank that computes for long
@@ -52,7 +52,7 @@ class HostCommunicator(Communicator):
     def check(self) -> None:
         """Raise RankLostError if the connections are closed."""
         if not self._finalizer.alive:
-            raise RankLostError("the communicator was closed because a rank has failed")
+            raise RankLostError("a rank has failed and closed the communicator; repeat the call")
 
     def barrier(self) -> None:
         """Exchange empty messages with all ranks."""
@@ -207,7 +207,7 @@ def _send(connection: socket.socket, call: int, value: Any) -> None:
 def _receive(connection: socket.socket, call: int) -> Any:
     sender_call, num_buffers = _HEADER.unpack(_read(connection, _HEADER.size))
     if sender_call != call:
-        raise RankLostError(f"another rank is in call {sender_call}, this one in call {call}")
+        raise RankLostError(LOST_RESULT)  # one of the ranks repeats a call that has ended
     if not num_buffers:
         return None
     sizes = _read(connection, _LENGTH.size * num_buffers)

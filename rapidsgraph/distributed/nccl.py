@@ -155,7 +155,7 @@ class NcclCommunicator(Communicator):
     def check(self) -> None:
         """Raise RankLostError if the communicator was aborted."""
         if self._state.is_closed:
-            raise RankLostError("the communicator was aborted because a rank has failed")
+            raise RankLostError("a rank has failed and aborted the communicator; repeat the call")
 
     def barrier(self) -> None:
         """Wait for the stream, and then for all ranks."""
