@@ -85,6 +85,9 @@ def command(
         @_with_message_options
         @functools.wraps(function)
         def run(**arguments: Any) -> None:
+            for parameter, text in (("edges", "EDGES"), ("output", "--output")):
+                if arguments.get(parameter) == "":
+                    fail(f"{text} is empty; name a file")
             try:
                 if name != "doctor":  # which reports it
                     check_num_threads()
@@ -93,7 +96,7 @@ def command(
             except GraphError as error:
                 fail(describe_error(error))
             except MemoryError:
-                fail("out of memory; use a machine with more, or fewer edges")
+                fail("out of memory; use a machine with more memory, or a smaller graph")
             except OSError as error:
                 if error.errno == errno.EPIPE:
                     raise  # Typer exits without a message

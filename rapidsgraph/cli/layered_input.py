@@ -7,7 +7,7 @@ command reports the differences.
 
 import shlex
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -106,16 +106,29 @@ def check_has_place(context: typer.Context, edges: str) -> None:
     """Raise an error unless layers can be stored beside EDGES."""
     if not is_file_or_folder(edges):
         name = display_url(edges)
-        hint = (
-            f"build them by `rapidsgraph layer {shlex.quote(name)} --from VERTEX --output FOLDER`, "
-            "and give that folder"
-        )
+        roots = context.params.get("roots") or [context.params.get("root")]
+        root = shlex.quote(roots[0]) if len(roots) == 1 and roots[0] else "VERTEX"
+        options = _format_given_options(context, ["format", *INPUT_OPTIONS])
+        words = ["rapidsgraph", "layer", shlex.quote(name), "--from", root, *options]
+        hint = f"build them with `{' '.join(words)} --output FOLDER`, and give that folder"
         raise GraphError(
             f"{name}: layers are stored beside one local file or folder; {hint}",
             path=name,
             hint=hint,
         )
     refuse_options(context, ["format"], "layers beside EDGES depend on its ending only")
+
+
+def _format_given_options(context: typer.Context, names: Iterable[str]) -> Iterator[str]:
+    """Yield the words of the options, among those with these names, that a command was given."""
+    for name in names:
+        if is_given(context, name):
+            option, value = f"--{name.replace('_', '-')}", context.params[name]
+            if isinstance(value, bool):
+                yield from [option] if value else []
+                continue
+            for item in value if isinstance(value, (list, tuple)) else [value]:
+                yield f"{option} {shlex.quote(str(item))}"
 
 
 def refuse_store(edges: str, command: str) -> None:

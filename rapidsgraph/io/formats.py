@@ -98,10 +98,10 @@ def check_compression(
     if compression and file_format not in TEXT_FORMATS:
         raise GraphError(
             f"{name}: {file_format} has its own compression and cannot be in {compression}; "
-            "decompress the file first",
+            f"{{hint}}",
             path=name,
             value=compression,
-            hint="decompress the file first",
+            hint=f"use a {file_format} file that is not in {compression}",
         )
 
 

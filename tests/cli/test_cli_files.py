@@ -70,13 +70,29 @@ def test_layers_need_a_place(tmp_path, edges, memory):
     memory.pipe("/e.csv", CSV.encode())
     for source in ("memory://e.csv", f"{tmp_path}/*.csv", "-"):
         for arguments in (
-            ["bfs", source, "--from", "a", "--layers"],
+            ["bfs", source, "--from", "a b", "--layers", "--source", "to", "--undirected"],
             ["pagerank", source, "--memory-limit", "1GB"],
-            ["layer", source, "--from", "a"],
+            ["layer", source, "--from", "a", "--format", "csv"],
         ):
             done = run(*arguments, code=1)
             assert f"{source}: layers are stored beside one local file or folder" in done.stderr
-            assert "--from VERTEX --output FOLDER" in done.stderr
+            options = {
+                "bfs": "--from 'a b' --source to --undirected",
+                "pagerank": "--from VERTEX",
+                "layer": "--from a --format csv",
+            }
+            assert f"{options[arguments[0]]} --output FOLDER`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"), [([""], "EDGES"), (["edges.csv", "--output", ""], "--output")]
+)
+def test_empty_names_of_files(arguments, name):
+    assert run("pagerank", *arguments, code=1).stderr == f"error: {name} is empty; name a file\n"
+
+
+def test_layers_of_urls(tmp_path, edges, memory):
+    memory.pipe("/e.csv", CSV.encode())
     run("layer", "memory://e.csv", "--from", "a", "--output", tmp_path / "L")
     run("layer", "memory://e.csv", "--from", "b", "--output", tmp_path / "L")  # replaces it
     assert rg.LayeredEdgeList.open(tmp_path / "L", device="cpu").root == "b"
