@@ -264,8 +264,8 @@ def unsupported_error(name: str, unsupported: Engine) -> GraphError:
         )
     supported = [algorithm for algorithm, row in IMPLEMENTATIONS.items() if unsupported in row]
     return GraphError(
-        f"{name} does not support layered edge lists, only {', '.join(supported)} do; pass a Graph "
-        "or an edge frame, which may be a Dask frame",
+        f"{name} does not support layered edge lists; these do: {', '.join(supported)}. Pass a "
+        "Graph or an edge frame, which may be a Dask frame",
         parameter="graph",
     )
 
@@ -281,7 +281,7 @@ def in_memory(data: Any) -> Any:
     engine = engine_of(data)
     if engine == "distributed_layered":
         raise GraphError(
-            "a layered edge list on a cluster is not collected; pass the edges, or a Graph",
+            "a layered edge list on a cluster cannot be collected; pass the edges, or a Graph",
             parameter="graph",
         )
     return data.compute() if engine == "distributed" else data

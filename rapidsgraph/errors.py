@@ -1,7 +1,8 @@
 """Exceptions and warnings of rapidsgraph.
 
-Every exception is a `GraphError`. A message says what is wrong, where, and what would work; the
-same facts are attributes, so that no code has to parse a message.
+Errors about graphs, files, values and results are `GraphError`; unknown keyword arguments are
+`TypeError`. A message says what is wrong, where, and what would work; the same facts are
+attributes, so that no code has to parse a message.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class GraphError(ValueError):
 
 
 class MissingColumnError(GraphError):
-    """Report that a table has no column of the name that is needed.
+    """Raised if a table lacks a required column.
 
     Attributes
     ----------
@@ -137,8 +138,8 @@ class MissingColumnError(GraphError):
     columns : list of str
         Names of the columns that exist.
     candidates : dict of {str: str}
-        The column that was probably meant, by the parameter that can name it, or by the missing
-        column if none can; both ends of edges if both are missing. Empty if no column is similar.
+        Likely columns. A key is the parameter that can name the column or, if none can, the missing
+        column. Has both endpoints if both are missing; empty if no column is similar.
     parameter : str or None
         Name of the parameter that can name the column.
     """
@@ -211,11 +212,11 @@ class ConvergenceError(GraphError):
 
 
 class GpuUnavailableError(GraphError, RuntimeError):
-    """Report that a requested GPU cannot be used; the message says what is missing."""
+    """Raised if a requested GPU cannot be used; the message says what is missing."""
 
 
 class InsufficientMemoryError(GraphError, MemoryError):
-    """Report that the estimated peak memory exceeds the free memory, before allocating any.
+    """Raised before allocation if the estimated peak exceeds the free memory.
 
     Attributes
     ----------
@@ -230,11 +231,11 @@ class InsufficientMemoryError(GraphError, MemoryError):
     def __init__(self, operation: str, needed: int, free: int, where: str) -> None:
         self.operation, self.needed, self.free, self.where = operation, needed, free, where
         if where == "memory_limit":
-            reason = f"and {{parameter}} is {format_bytes(free)}; raise it"
+            reason = f"but {{parameter}} is {format_bytes(free)}; raise the limit"
         else:
             reason = (
-                f"and {format_bytes(free)} are free {where}; use a machine or device with more, "
-                "or fewer edges"
+                f"but only {format_bytes(free)} are free {where}; use a machine or device with "
+                "more memory, or a smaller graph"
             )
         parameter = "memory_limit" if where == "memory_limit" else None
         message = f"{operation} needs about {format_bytes(needed, math.ceil)} {reason}"

@@ -119,13 +119,13 @@ def estimate_memory(
     names are read, batch by batch, for their lengths. The files of a URL are downloaded to a
     temporary folder for this.
 
-    Without `num_vertices`, the estimate assumes as many vertices as the size line of a Matrix
-    Market file declares. For other input it assumes the range of integer ids, or two vertices per
-    row if that is less or the names are text; it may then be several times the peak. On a CPU with
-    a known number of vertices, the peak of the resident set is mostly above 0.7 of the estimate.
+    Without `num_vertices`, the number of vertices is that of the size line of a Matrix Market file.
+    For other input, it is the range of the integer ids or, if that is more or the names are text,
+    two vertices per row; the estimate may then be several times the peak. On a CPU with a known
+    number of vertices, the peak resident set is mostly above 0.7 of the estimate.
 
-    On a GPU, "sssp" sorts the lists of a kept graph by weight if 64 bytes per arc are free, from
-    the second search on. The estimate is that of a search without.
+    On a GPU, repeated "sssp" calls on a `Graph` sort its adjacency lists by weight if 64 bytes per
+    arc are free. The estimate does not include that optional sort.
 
     Examples
     --------

@@ -156,7 +156,7 @@ def check_number(parameter: str, value: Any, maximum: float = math.inf) -> float
 
 
 def parse_bytes(value: Any, parameter: str) -> int:
-    """Return a number of bytes from a number, or from text such as "2GB" or "512 MiB"."""
+    """Return a number of bytes from a number or a string such as "2GB" or "512 MiB"."""
     number = value
     if isinstance(value, str):
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([a-zA-Z]*)\s*", value)
@@ -168,7 +168,7 @@ def parse_bytes(value: Any, parameter: str) -> int:
         reject(
             parameter,
             value,
-            "it must be bytes, 1 or more, or a text like '2GB' or '512MiB', below 2^63",
+            "it must be bytes, 1 or more, or a string like '2GB' or '512MiB', below 2^63",
         )
     return int(number)
 
@@ -181,7 +181,7 @@ def check_path(path: Any) -> Path:
     if isinstance(path, (list, tuple, set)):
         reject("path", path, "name several files by a folder, or a glob such as 'edges-*.parquet'")
     if not isinstance(path, (str, os.PathLike)) or path == "":
-        reject("path", path, "it must be a pathlib.Path, or a text that is not empty")
+        reject("path", path, "it must be a pathlib.Path or a non-empty string")
     try:
         path = Path(path).expanduser()
     except (RuntimeError, TypeError) as error:  # an unknown user's home, or a path of bytes

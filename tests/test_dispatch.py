@@ -167,7 +167,7 @@ def test_a_missing_implementation_is_an_error_that_names_those_that_exist(name, 
         getattr(rg, name)(object.__new__(STORAGES[engine]))
     assert info.value.parameter == "graph"
     supported = [other for other, row in IMPLEMENTATIONS.items() if engine in row]
-    assert f"only {', '.join(supported)} do" in str(info.value)
+    assert f"; these do: {', '.join(supported)}. " in str(info.value)
 
 
 def test_an_algorithm_without_a_distributed_form_says_how_to_collect(monkeypatch):

@@ -118,12 +118,14 @@ def test_errors_are_also_those_that_python_code_catches():
 
 def test_insufficient_memory_says_what_to_do():
     error = InsufficientMemoryError("PageRank", 3 * 10**9 + 1, 10**9, "on the GPU")
-    assert str(error).startswith("PageRank needs about 3.01 GB and 1.00 GB are free on the GPU; ")
+    message = "PageRank needs about 3.01 GB but only 1.00 GB are free on the GPU; use a machine"
+    assert str(error).startswith(message)
     assert error.parameter is None
     limited = InsufficientMemoryError("PageRank", 3 * 10**9, 10**9, "memory_limit")
-    assert str(limited) == "PageRank needs about 3.00 GB and memory_limit is 1.00 GB; raise it"
+    message = "PageRank needs about 3.00 GB but memory_limit is 1.00 GB; raise the limit"
+    assert str(limited) == message
     assert str(limited.with_fields(parameter="--memory-limit")).endswith(
-        "and --memory-limit is 1.00 GB; raise it"
+        "but --memory-limit is 1.00 GB; raise the limit"
     )
 
 

@@ -426,7 +426,8 @@ def test_build_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     monkeypatch.setattr("rapidsgraph.graph.build.name_vertices", None)  # is not reached
     where = "on the GPU" if make_arrays.on_gpu else "in memory"
     message = (
-        f"building a graph of 100,000 rows needs about [0-9.]+ MB and [0-9.]+ MB are free {where}"
+        "building a graph of 100,000 rows needs about [0-9.]+ MB but only [0-9.]+ MB are free "
+        f"{where}"
     )
     with pytest.raises(rg.InsufficientMemoryError, match=message) as caught:
         build_storage(frame)
@@ -507,7 +508,7 @@ def test_simple_bound_exceeds_every_build_by_integers(num_rows, num_columns):
 
 def test_error_message_has_needed_and_free_memory():
     error = rg.InsufficientMemoryError("this", 12_340_000_000, 5_600_000_000, "in memory")
-    text = "this needs about 12.34 GB and 5.60 GB are free in memory; use a machine or device with"
+    text = "this needs about 12.34 GB but only 5.60 GB are free in memory; use a machine or device"
     assert str(error).startswith(text)
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.needed, copy.free) == (str(error), error.needed, error.free)

@@ -72,7 +72,7 @@ def test_parse_bytes(value, num_bytes):
     "value", [0, -1, True, None, NAN, INF, 2**63, "", "GB", "2 XB", "-1", "1e9"]
 )
 def test_bytes_that_are_refused(value):
-    with pytest.raises(GraphError, match="a text like '2GB'") as info:
+    with pytest.raises(GraphError, match="a string like '2GB'") as info:
         validation.parse_bytes(value, "memory_limit")
     assert info.value.parameter == "memory_limit"
     assert info.value.value is value

@@ -32,7 +32,7 @@ def connected_components(
         on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
         rows.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed.
 
     Returns
@@ -61,16 +61,15 @@ def connected_components(
     layered edge list is read once.
 
     A CPU finds strong components by depth-first search [3]_, or as weak ones if all arcs have
-    reverse arcs. A GPU removes vertices that have no arcs in one of the directions, finds the
-    component of a vertex of high degree by a forward and a backward BFS [4]_, and colors what is
-    left [5]_; if colors have not settled after 1,000 rounds, which follow long cycles by one arc
-    each, it leaves the graph to the CPU. On a Dask cluster, each worker searches a copy of a graph
-    of up to 16,777,216 arcs, on GPUs 1,073,741,824. Of a larger one, workers remove components as a
-    GPU does, until so many arcs are left.
+    reverse arcs. A GPU removes vertices without incoming or without outgoing arcs, finds the
+    component of a vertex of high degree by a forward and a backward BFS [4]_, and colors the rest
+    [5]_. A round of coloring advances by one arc; after 1,000 rounds, the CPU takes over. On a Dask
+    cluster, each worker searches a copy of a graph of up to 2^24 arcs (2^30 on GPUs). For a larger
+    graph, the workers remove components as a GPU does, until that few arcs are left.
 
-    The frame form colors by joins. Of a Dask frame, these remove components until at most 2,097,152
-    arcs are left, which are then sent to one worker. Each round of joins follows paths by one arc,
-    so a graph with more arcs than that on long cycles takes many rounds.
+    The frame form colors by joins. On a Dask frame, they remove components until at most 2,097,152
+    arcs are left, which are then sent to one worker. A round of joins advances by one arc, so a
+    graph with more arcs than that on long cycles takes many rounds.
 
     A directed layered edge list is contracted while it is read: whenever memory is full of arcs,
     the strong components of what is known so far become single vertices [6]_. Most graphs take one

@@ -59,8 +59,8 @@ def from_networkx(
     Raises
     ------
     GraphError
-        If nodes are of another type; no edge has the attribute; a weight is negative, NaN,
-        infinite or not a number.
+        If the nodes are not all integers, all text, or all tuples of these of one length; no edge
+        has the attribute; a weight is negative, NaN, infinite or not a number.
 
     See Also
     --------
@@ -215,8 +215,8 @@ def from_igraph(
     Raises
     ------
     GraphError
-        If names are of another type, or a name occurs twice; the attribute does not exist; a weight
-        is missing, negative, NaN, infinite or not a number.
+        If the names are not all integers or all text, or a name occurs twice; the attribute does
+        not exist; a weight is missing, negative, NaN, infinite or not a number.
 
     See Also
     --------

@@ -31,7 +31,7 @@ def core_number(
         "frames" runs joins of pandas, cuDF or Dask frames, as for `connected_components`, with the
         same result.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed.
 
     Returns
@@ -60,8 +60,9 @@ def core_number(
     that of a layered edge list, for as many vertices at a time as fit in memory with their
     neighbors.
 
-    `networkx.core_number` returns the same numbers, but refuses graphs with self-loops. Of a
-    directed graph it counts both arcs of a pair of vertices, which are one edge here.
+    For an undirected graph, `networkx.core_number` returns the same numbers, but rejects
+    self-loops. For a directed graph, it counts a pair of opposite arcs twice; here they are one
+    edge.
 
     References
     ----------

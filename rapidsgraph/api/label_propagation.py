@@ -34,10 +34,10 @@ def label_propagation(
     Parameters
     ----------
     graph : Graph, LayeredEdgeList or edge frame
-        In a directed graph, neighbors are those of incoming and those of outgoing edges; one in
-        both counts twice. Parallel edges that the graph keeps count each. Weights are ignored. A
-        frame needs the columns `source` and `destination`. A Dask frame, or the `Graph` of one,
-        gives a Dask frame.
+        In a directed graph, neighbors are the endpoints of incoming and outgoing edges; a neighbor
+        with edges in both directions counts twice. If the graph keeps parallel edges, each counts.
+        Weights are ignored. A frame needs the columns `source` and `destination`. A Dask frame, or
+        the `Graph` of one, gives a Dask frame.
     iterations : int, default 10
         Number of iterations. Without a `seed` they end earlier if one changes no label, with the
         same result.
@@ -50,7 +50,7 @@ def label_propagation(
         "frames" runs joins of pandas, cuDF or Dask frames, as for `connected_components`, with the
         same result.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed.
 
     Returns
@@ -83,8 +83,8 @@ def label_propagation(
     isolated edge swap labels in every iteration. `seed` keeps it synchronous, and breaks ties at
     random.
 
-    Of a layered edge list, the neighbors of as many vertices as fit in memory are read at a time,
-    in one or more sweeps over the edges per iteration.
+    For a layered edge list, the adjacency lists of as many vertices as fit in memory are loaded at
+    a time, in one or more sweeps over the edges per iteration.
 
     References
     ----------

@@ -30,15 +30,15 @@ def neighbor_similarity(
         Edges are taken as undirected; self-loops, parallel edges and weights are ignored. A Dask
         frame, or the `Graph` of one, gives a Dask frame.
     pairs : frame or list of tuples, optional
-        Pairs of vertices of the graph, in columns `source` and `destination`, or as tuples of two
-        names; of several name columns, those of the result. By default the endpoints of every edge.
-        On Dask, pairs must fit in the memory of the client.
+        Pairs of vertices of the graph: a frame with the columns `source` and `destination` (with
+        several name columns, those of the result, such as `source_0`), or tuples of two names. By
+        default the endpoints of every edge. On Dask, pairs must fit in the memory of the client.
     kind : {"jaccard", "overlap", "cosine", "common"}, default "jaccard"
         The measure; see Notes.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result, as for `bfs`.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed, with 64 bytes per edge or pair of the result.
 
     Returns
@@ -68,8 +68,8 @@ def neighbor_similarity(
     ``min(|N(u)|, |N(v)|)``, and "cosine" over ``sqrt(|N(u)| |N(v)|)``. They are 0 where a
     neighborhood is empty. "jaccard" is NetworkX's `jaccard_coefficient`.
 
-    Of a layered edge list, the neighbors of as many vertices as fit in memory are read at a time,
-    twice: those of both vertices of a pair.
+    For a layered edge list, the adjacency lists of as many vertices as fit in memory are loaded at
+    a time, once for each of the two vertices of a pair.
 
     Examples
     --------

@@ -88,7 +88,7 @@ def pagerank(
     launch : (int, int), optional
         Blocks, and threads per block, of the kernel of a method other than "auto" on a GPU.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed, once per iteration.
 
     Returns

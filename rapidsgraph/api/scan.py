@@ -28,7 +28,7 @@ def structural_similarity(
         of pandas, cuDF or Dask frames, as for `bfs`. All give the same result. A layered edge list
         takes "auto" only.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed, with 64 bytes per edge of the result.
 
     Returns

@@ -46,14 +46,14 @@ def bfs(
     depth_limit : int, optional
         Vertices farther away count as unreached.
     predecessors : bool, default True
-        Whether to return predecessors. A `LayeredEdgeList` knows the distances, so that its edges
-        are not read without them.
+        Whether to return predecessors. Without them, no edge of a `LayeredEdgeList` is read, since
+        it stores the distances.
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result. It is slower, but
         on a Dask frame no worker has an array of all vertices, and Dask spills and recovers the
         rows. It has no form for layered edge lists.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed once. By default the free memory.
     progress : bool or callable, optional
         As for `pagerank`, in partitions of a `LayeredEdgeList`.
@@ -154,10 +154,10 @@ def sssp(
         Columns `vertex`, `distance` (float64, infinity for an unreached vertex) and `predecessor`:
         one row per vertex, sorted by vertex, in the library of the edge frame. Distances are sums
         in double precision, from the source on. The predecessor is the smallest of the vertices
-        that precede the vertex on a shortest path and are nearer to a source. For vertices
-        reachable only through zero-weight edges, it is the smallest vertex at the same distance
-        that is the fewest such edges away from a vertex with another predecessor. Sources and
-        unreached vertices have none: null, or as for `bfs` in a dict of arrays.
+        that precede the vertex on a shortest path and are nearer to a source. Vertices without such
+        a predecessor are reached along zero-weight edges by a BFS from all others; their
+        predecessor is the smallest vertex in the previous level of that BFS. Sources and unreached
+        vertices have none: null, or as for `bfs` in a dict of arrays.
 
     Raises
     ------

@@ -26,15 +26,15 @@ def triangle_count(
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result, as for `bfs`.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed.
 
     Returns
     -------
     frame
         Columns `vertex` and `triangles` (int64): one row per vertex, sorted by vertex, in the
-        library of the edge frame. A triangle is counted at three vertices, so the graph has a third
-        of their sum.
+        library of the edge frame. Each triangle is counted at its three vertices, so the graph has
+        a third of their sum.
 
     Raises
     ------
@@ -51,14 +51,12 @@ def triangle_count(
 
     Notes
     -----
-    Vertices are ranked by descending degree, and the lists of neighbors of lower rank of the two
-    vertices of higher rank of a triangle are intersected [1]_ [2]_. This takes O(m sqrt(m)) steps
-    for m edges.
+    Edges are oriented toward the endpoint of higher degree, and the out-neighbors of both endpoints
+    of every edge are intersected [1]_ [2]_. This takes O(m sqrt(m)) steps for m edges.
 
-    Of a layered edge list, the lists of as many vertices as fit in memory are read at a time, and
-    intersected with those of all others that they may have edges to: in an undirected list with
-    those of adjacent layers, so that all edges are read a few times; in a directed one of k such
-    groups up to k (k + 1) times.
+    A layered edge list is read in groups of vertices whose adjacency lists fit in memory. In an
+    undirected list, a group is intersected with those of adjacent layers, so that all edges are
+    read a few times. In a directed list of k groups, groups are loaded up to k (k + 1) times.
 
     References
     ----------
@@ -99,7 +97,7 @@ def clustering_coefficient(
     method : {"auto", "frames"}, default "auto"
         "frames" runs joins of pandas, cuDF or Dask frames, with the same result, as for `bfs`.
     memory_limit : int or str, optional
-        Bytes, or a text such as "2GB", that a `LayeredEdgeList` may take while its edges are
+        Bytes, or a string such as "2GB", that a `LayeredEdgeList` may take while its edges are
         streamed.
 
     Returns
@@ -123,15 +121,16 @@ def clustering_coefficient(
 
     Notes
     -----
-    The definition is that of LDBC Graphalytics [1]_. The neighborhood N(v) has the vertices other
-    than v from or to which an edge of v leads. The coefficient of v is the number of arcs (u, w)
-    whose endpoints are both in N(v), over the possible number ``|N(v)| (|N(v)| - 1)``, and 0 with
-    fewer than two neighbors. An undirected edge is two arcs, so that the coefficient of an
-    undirected graph is that of Watts and Strogatz [2]_, which NetworkX's `clustering` computes.
+    The definition is that of LDBC Graphalytics [1]_. The neighborhood N(v) is the set of vertices
+    other than v that an edge in either direction joins to v. The coefficient of v is the number of
+    arcs (u, w) with both endpoints in N(v), divided by the possible number
+    ``|N(v)| (|N(v)| - 1)``; it is 0 with fewer than two neighbors. An undirected edge is two arcs,
+    so that the coefficient of an undirected graph is that of Watts and Strogatz [2]_, which
+    NetworkX's `clustering` computes.
 
-    Of directed graphs NetworkX's `clustering` computes another one [3]_: it counts the directed
-    triangles through v, in which arcs of v in both directions count twice, over their possible
-    number. Here the directions of the arcs of v do not matter.
+    For directed graphs, NetworkX's `clustering` computes a different coefficient [3]_: the fraction
+    of possible directed triangles through v, where arcs of v in both directions count twice.
+    Here, the directions of the arcs of v do not matter.
 
     References
     ----------

@@ -53,7 +53,7 @@ def core_number(
     ] = None,
     verify: Annotated[bool, verify_option("core numbers")] = False,
 ) -> None:
-    """Find the largest k of a k-core that contains each vertex.
+    """Find the core number of each vertex: the largest k whose k-core contains it.
 
     In a k-core, every vertex has k neighbors or more. Directions are ignored.
     """

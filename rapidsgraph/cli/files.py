@@ -28,7 +28,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help=f"Format of EDGES: {FORMAT_NAMES}; by default that of its ending. - needs it.",
+        help=f"Format of EDGES: {FORMAT_NAMES}; by default from its suffix. Required for -.",
         rich_help_panel=GRAPH,
     ),
 ]
@@ -37,7 +37,7 @@ OutputFormatOption = Annotated[
     typer.Option(
         "--output-format",
         metavar="FORMAT",
-        help="Format of --output; by default that of its ending, and csv for -.",
+        help="Format of --output; by default from its suffix, or csv for -.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -89,7 +89,7 @@ def label_propagation(
         )
     if verify:
         rg.verify.label_propagation(graph, result, iterations=iterations, seed=seed)
-        run.report("verified: every label is the most frequent one among the neighbors")
+        run.report("verified: repeating all iterations gives the same labels")
 
     def print_largest(count: int | None) -> None:
         order = ["vertices", *keys]

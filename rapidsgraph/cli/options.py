@@ -47,7 +47,7 @@ SourceOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column of the sources, by default source; repeat it if several name a vertex.",
+        help="Column of source names, by default source; repeat it for several columns.",
         rich_help_panel=GRAPH,
     ),
 ]
@@ -55,7 +55,7 @@ DestinationOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column of the destinations, by default destination; likewise.",
+        help="Column of destination names, by default destination; repeatable like --source.",
         rich_help_panel=GRAPH,
     ),
 ]

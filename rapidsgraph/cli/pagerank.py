@@ -93,8 +93,8 @@ def pagerank(
         typer.Option(
             metavar="POLICY",
             rich_help_panel=GRAPH,
-            help=f"How to merge parallel edges: {', '.join(MULTI_EDGES)}. By default sum of "
-            "weights; one edge without weights.",
+            help=f"How to merge parallel edges: {', '.join(MULTI_EDGES)}. By default, weights are "
+            "summed; without weights, one edge is kept.",
         ),
     ] = None,
     self_loops: SelfLoopsOption = "keep",
@@ -106,11 +106,18 @@ def pagerank(
     tolerance: Annotated[
         float,
         typer.Option(
-            min=0, metavar="T", help="L1 change of the values at which to stop; 0: never."
+            min=0,
+            metavar="T",
+            help="Stop when the L1 change of an iteration is below T; 0 runs all --max-iterations.",
         ),
     ] = 1e-6,
     max_iterations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Fail after N iterations.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Maximum number of iterations; an error if the tolerance is not reached by then.",
+        ),
     ] = 100,
     method: Annotated[
         PageRankMethod,

@@ -98,8 +98,9 @@ def scan(
         bool,
         flag_option(
             "--sweep",
-            help="Compare parameters: repeat --epsilon and --mu. By default "
-            f"{EPSILONS[0]} to {EPSILONS[-1]} by {EPSILONS[0]}, {MUS[0]} to {MUS[-1]}.",
+            help="Compare all pairs of --epsilon and --mu, which are repeatable. By default "
+            f"epsilon {EPSILONS[0]} to {EPSILONS[-1]} in steps of {EPSILONS[0]}, "
+            f"mu {MUS[0]} to {MUS[-1]}.",
         ),
     ] = False,
     method: Annotated[

@@ -41,7 +41,7 @@ from .traversal import report_weights
 
 ToOption = Annotated[
     list[str] | None,
-    typer.Option("--to", metavar="VERTEX", help="Target vertex; otherwise as --from."),
+    typer.Option("--to", metavar="VERTEX", help="Target vertex; repeatable, as --from."),
 ]
 
 
@@ -77,7 +77,7 @@ def shortest_path(
 ) -> None:
     """Find the vertices of a shortest path from a source to each target, with their distances.
 
-    One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
+    Give --from or --from-file, unless EDGES is a layered edge list, which has its own root.
     """
     fixed = [name for name in INPUT_OPTIONS if name != "unweighted"]
     by_layers = uses_layers(context, edges, layers, memory_limit, verify, fixed)

@@ -28,7 +28,7 @@ from .layered_input import (
     read_rooted,
     uses_layers,
 )
-from .messages import OUTPUT, flag_option
+from .messages import GRAPH, OUTPUT, flag_option
 from .options import (
     CommandRun,
     DestinationOption,
@@ -38,7 +38,6 @@ from .options import (
     SourceOption,
     UndirectedOption,
     UnweightedOption,
-    UselessUndirectedOption,
     VerticesOption,
     WeightOption,
     is_given,
@@ -100,7 +99,7 @@ def bfs(
 ) -> None:
     """Find the number of edges from a source to each vertex: breadth-first search.
 
-    One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
+    Give --from or --from-file, unless EDGES is a layered edge list, which has its own root.
     """
     by_layers = uses_layers(context, edges, layers, memory_limit, verify)
     run = CommandRun(
@@ -181,7 +180,7 @@ def sssp(
 ) -> None:
     """Find the weight of a shortest path from a source to each vertex.
 
-    One of --from and --from-file is needed. Only the folder of a layered edge list has a root.
+    Give --from or --from-file, unless EDGES is a layered edge list, which has its own root.
     """
     by_layers = uses_layers(context, edges, layers, memory_limit, verify)
     run = CommandRun(
@@ -233,7 +232,14 @@ def components(
     format: FormatOption = None,
     source: SourceOption = None,
     destination: DestinationOption = None,
-    undirected: UselessUndirectedOption = False,
+    undirected: Annotated[
+        bool,
+        flag_option(
+            "--undirected",
+            help="Has no effect on weak components; cannot be combined with --strong.",
+            panel=GRAPH,
+        ),
+    ] = False,
     strong: Annotated[
         bool, flag_option("--strong", help="Find strongly connected components by directed edges.")
     ] = False,
@@ -250,7 +256,7 @@ def components(
 ) -> None:
     """Find connected components, numbered from the largest.
 
-    They are weakly connected, for which directions are ignored, without --strong.
+    Components are weakly connected, for which directions are ignored, unless --strong is given.
     """
     if strong and undirected:
         raise typer.BadParameter("leave out this or --strong", param_hint="--undirected")

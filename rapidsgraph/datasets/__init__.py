@@ -1,13 +1,13 @@
 """A real graph that ships with the package: the package dependencies of Debian 12.
 
 Debian 12.15 (bookworm), section main, amd64, as archived on Saturday, 11 July 2026, 10:16:37 UTC
-(the metadata of the Parquet file has the same date): 303 335 edges between 64 971 vertices, made by
+(the metadata of the Parquet file has the same date): 303,335 edges between 64,971 vertices, made by
 ``pipelines/make_debian_dataset.py``.
 
 An edge leads from a package (``source``) to one that it depends on (``destination``). ``kind`` is
 the field of the dependency: Depends and Pre-Depends are mandatory, and Recommends is installed by
 default. Of alternatives ("a | b") only the first counts; versions and architectures are omitted.
-8 045 destinations have no dependencies; some of them are virtual packages, names that other
+8,045 destinations have no dependencies; some of them are virtual packages, names that other
 packages provide. 96 pairs of packages occur with two kinds, as two rows, and two packages recommend
 themselves.
 """

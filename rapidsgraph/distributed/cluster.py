@@ -61,9 +61,9 @@ def cluster(
     protocol: str | None = None,
     timeout: float | str | None = None,
 ) -> Iterator[Any]:
-    """Open a Dask client of a local cluster as a context; both are closed at its end.
+    """Start a local Dask cluster and connect a client, as a context manager.
 
-    Within it, every call on a Dask frame runs on this cluster.
+    Within the block, every call on a Dask frame runs on this cluster. Leaving it closes both.
 
     Parameters
     ----------
@@ -75,18 +75,18 @@ def cluster(
         divide the cores among them: threads of one process are cheaper than messages between
         processes.
     memory_limit : int or str, optional
-        Limit for each worker, in bytes or as text such as "4GB". On a GPU this is the maximum size
-        of the memory pool, which is reserved at the start; nothing is spilled. By default the pool
-        starts with a sixteenth of the free memory and grows. On a CPU, Dask spills results to disk
-        at 60 % of the limit and restarts the worker at 95 %; by default the workers divide the
+        Limit for each worker, in bytes or as a string such as "4GB". On a GPU this is the maximum
+        size of the memory pool, which is reserved at the start; nothing is spilled. By default the
+        pool starts with a sixteenth of the free memory and grows. On a CPU, Dask spills results to
+        disk at 60 % of the limit and restarts the worker at 95 %; by default the workers divide the
         memory of the machine among them.
     protocol : str, optional
         Protocol between workers. By default "ucx", which uses NVLink, between GPUs if
         distributed-ucxx is installed, and "tcp" otherwise.
     timeout : number or str, optional
-        How long a worker or the scheduler may be unresponsive, in seconds or as text such as
-        "30 s". By default the dask.config value ``rapidsgraph.timeout``, or 60 s. A worker that is
-        unresponsive for longer is restarted, and its tasks run again. The duration of a
+        How long a worker or the scheduler may be unresponsive, in seconds or as a string such
+        as "30 s". By default the dask.config value ``rapidsgraph.timeout``, or 60 s. A worker that
+        is unresponsive for longer is restarted, and its tasks run again. The duration of a
         computation is not limited.
 
     Yields

@@ -248,8 +248,8 @@ def _warn_about_conflicts(count: int) -> None:
         if count > 1:
             rows = f"{count:,} rows were merged into parallel edges"
         warn(
-            f"{rows} of another weight, which is that of the first row; choose it by "
-            "multi_edges='first', or 'sum', 'min', 'max' or 'keep'",
+            f"{rows} of a different weight, and the first weight was kept; pass "
+            "multi_edges='first', 'sum', 'min', 'max' or 'keep' to choose explicitly",
             WeightWarning,
         )
 

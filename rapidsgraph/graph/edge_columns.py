@@ -107,8 +107,8 @@ def _read_columns(
     weight = choose_weight(weight, frames.column_names(edges), [*endpoints[0], *endpoints[1]])
     if len(endpoints[0]) != len(endpoints[1]) or not endpoints[0]:
         raise GraphError(
-            f"source names {len(endpoints[0])} columns and destination {len(endpoints[1])}; name "
-            "as many columns for both",
+            f"source has {len(endpoints[0])} columns and destination {len(endpoints[1])}; both "
+            "need the same number, at least one",
             parameter="source",
             value=source,
         )
@@ -182,7 +182,9 @@ def _read_weights(library: str, edges: Frame, weight: str, num_rows: int, xp: Ar
         raise frames.with_casts_of(error, library).with_hint(FRAME_WEIGHT_HINT) from None
     if len(weights) != num_rows:
         raise GraphError(
-            f"weights are {len(weights)}, rows {num_rows}", parameter="weight", column=weight
+            f"the number of weights is {len(weights)}, but that of rows is {num_rows}",
+            parameter="weight",
+            column=weight,
         )
     return weights
 

@@ -91,8 +91,8 @@ class Graph(StoredGraph):
     Warns
     -----
     WeightWarning
-        If rows in memory of this process are merged into parallel edges of another weight, and
-        `multi_edges` was not given.
+        If rows of different weights in the memory of this process are merged, and `multi_edges` was
+        not given.
 
     See Also
     --------

@@ -125,7 +125,7 @@ def read_weights(
 def missing_attribute_error(name: Any, attributes: Iterable[Any]) -> MissingColumnError:
     """Return the error for an attribute that no edge has, as for a missing column."""
     names = list(dict.fromkeys(map(str, attributes)))
-    listing = f"; their attributes are {', '.join(names)}" if names else ", nor any other"
+    listing = f"; their attributes are {', '.join(names)}" if names else "; the edges have none"
     return MissingColumnError(
         f"no edge has the attribute {format_value(name)}{listing}",
         parameter="weight",

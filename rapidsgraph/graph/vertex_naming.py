@@ -67,7 +67,7 @@ def check_ids_in_range(low: int, high: int, stop: int) -> None:
     if low < 0 or high >= stop:
         value = low if low < 0 else high
         raise GraphError(
-            f"vertices are range({stop}), and an edge names {value}",
+            f"vertices is range({stop}), but an edge has the vertex {value}",
             parameter="vertices",
             value=value,
         )

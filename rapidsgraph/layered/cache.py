@@ -98,8 +98,8 @@ def build_from_file(
     """
     if store is None:
         raise GraphError(
-            f"{display_name(path)}: store is missing, the folder for the layered edge list of a "
-            "file",
+            f"{display_name(path)}: {{parameter}} is required, the folder in which to build the "
+            "layered edge list of a file",
             parameter="store",
             path=display_name(path),
             hint="pass store=folder",

@@ -97,11 +97,10 @@ class LayeredEdgeList(StoredGraph):
         ----------
         graph : Graph, frame, str, Path or file object
             Graph, directed edge frame, or path, folder, glob, URL or open file of edges, as for
-            `read_edges`. Files may be larger than memory, and those of a URL and open ones are
-            copied to a temporary folder; their list is built on disk, in the folder `store`. The
-            list of a Dask frame, or of the graph of one, is written into `store` by the workers,
-            whose memory does not have to hold an array of all vertices. Neither a graph nor a frame
-            is retained.
+            `read_edges`. Files may be larger than memory: the list is built on disk, in the folder
+            `store`. URLs and open files are first copied to a temporary folder. For a Dask frame,
+            or its `Graph`, the workers write the list into `store`, and none needs memory for an
+            array of all vertices. Neither a graph nor a frame is retained.
         root : vertex name or tuple
             Name of the root; a tuple if several columns name a vertex.
         minimum_edges : int, optional
@@ -129,8 +128,8 @@ class LayeredEdgeList(StoredGraph):
         device : {"auto", "cpu", "gpu"}, default "auto"
             Device of later computations; the build itself uses the CPU.
         memory_limit : int or str, optional
-            Memory by which the process may grow, in bytes or as text such as ``"2GB"``; 45 MB of it
-            are reserved for libraries. The default is half of the free memory.
+            Memory by which the process may grow, in bytes or as a string such as ``"2GB"``; 45 MB
+            of it are reserved for libraries. The default is half of the free memory.
         progress : bool or callable, optional
             Progress display; see `pagerank`.
         format, storage_options : optional

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 RANKS = "Values agree to rounding. `alpha` from 0 to 1, `tol` above 0, no negative values."
-UNDIRECTED = "Of undirected graphs without weights."
-TIES = "Of several shortest paths, the result may have another one."
-ORDER = "Functions for the neighbors, and `reverse` of a directed graph, are left to NetworkX."
+UNDIRECTED = "Supports undirected graphs without weights only."
+TIES = "If several shortest paths join two nodes, the backend may return a different one."
+ORDER = (
+    "Calls with `sort_neighbors` or `neighbors`, or with `reverse` on a directed graph, are left "
+    "to NetworkX."
+)
 FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
     "all_pairs_bellman_ford_path": TIES,
     "all_pairs_bellman_ford_path_length": "",
@@ -48,7 +51,7 @@ FUNCTIONS = {  # and what differs from NetworkX, as its documentation shows it
     "is_strongly_connected": "",
     "is_weakly_connected": "",
     "isolates": "",
-    "jaccard_coefficient": "Of given pairs, and graphs without self-loops.",
+    "jaccard_coefficient": "Requires `ebunch`, and graphs without self-loops.",
     "multi_source_dijkstra": TIES,
     "multi_source_dijkstra_path": TIES,
     "multi_source_dijkstra_path_length": "",

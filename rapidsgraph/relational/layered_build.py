@@ -78,8 +78,8 @@ def build_storage(
     """
     if store is None:
         raise GraphError(
-            "store is missing, the folder for the layered edge list of a Dask frame; all workers "
-            "must see it under the same path",
+            "{parameter} is required, the folder for the layered edge list of a Dask frame; all "
+            "workers must see it under the same path",
             parameter="store",
             hint="pass store=folder",
         )

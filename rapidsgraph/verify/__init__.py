@@ -1,4 +1,4 @@
-"""Verify results by definition, without a second solver and the kernels that compute results.
+"""Verify results against their definitions.
 
 Each function recomputes what the definition demands from the edges of the graph, with array
 operations in double precision, and raises VerificationError if a result violates it.

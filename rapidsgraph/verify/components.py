@@ -51,8 +51,8 @@ def components(graph: GraphLike, result: Frame, *, strong: bool = False) -> int:
     The checks are independent of the algorithm that made the result: both endpoints of every edge
     are in one component; every component is connected, by linking the endpoints of edges until no
     link changes; and components are numbered from 0 by descending size, ties by smallest vertex
-    name. Of strong components, the smallest vertex reaches all others, and they it, and the graph
-    of the edges between components has no cycle; this takes linear time on a CPU.
+    name. In a strong component, the smallest vertex reaches all others and is reached by them; the
+    graph of the edges between components has no cycle. This takes linear time on a CPU.
 
     Examples
     --------

@@ -72,9 +72,8 @@ def label_propagation(
         vertex = int(is_wrong.argmax())
         raise VerificationError(
             f"{vertex_name(graph, vertex)} has the label "
-            f"{graph.labeling.name_of(int(labels[vertex]))}, but that of "
-            f"{vertex_name(graph, int(expected[vertex]))} is the most frequent among its "
-            f"neighbors after {iterations:,} iterations",
+            f"{graph.labeling.name_of(int(labels[vertex]))}; after {iterations:,} iterations it "
+            f"must be {graph.labeling.name_of(int(expected[vertex]))}",
             column="label",
             value=graph.labeling.name_of(int(labels[vertex])),
         )

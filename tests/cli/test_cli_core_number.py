@@ -50,4 +50,4 @@ def test_layered_edge_lists(edges, tmp_path):
     assert run("core-number", tmp_path / "layers").stdout == expected
     assert run("core-number", edges, "--memory-limit", "60MB").stdout == expected
     done = run("core-number", tmp_path / "layers", "--memory-limit", "10B", code=1)
-    assert "--memory-limit is 10 bytes; raise it" in done.stderr
+    assert "--memory-limit is 10 bytes; raise the limit" in done.stderr

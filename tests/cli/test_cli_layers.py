@@ -635,7 +635,7 @@ def test_the_same_vertex_twice_is_one(edges):
         ),
         (
             InsufficientMemoryError("this", 10, 1, "memory_limit"),
-            "this needs about 10 bytes and --memory-limit is 1 bytes; raise it",
+            "this needs about 10 bytes but --memory-limit is 1 bytes; raise the limit",
         ),
         (
             GraphError("{parameter} is 'x'; it must be", parameter="memory_limit"),

@@ -495,7 +495,7 @@ def test_a_start_is_asked_for_by_name(tmp_path):
     write_frame(EDGES, tmp_path / "a.csv")
     assert "--from" in run("bfs", tmp_path / "a.csv", code=2).stderr
     for name in ("bfs", "sssp"):
-        assert "One of --from and --from-file is needed." in run(name, "--help").stdout
+        assert "Give --from or --from-file, unless" in run(name, "--help").stdout
 
 
 COMMANDS = ("pagerank", "bfs", "sssp", "components")

@@ -302,7 +302,7 @@ def test_invalid_arguments(client):
         rg.pagerank(spread.rename(columns={"source": "src"}))
     with pytest.raises(rg.GraphError, match="source: vertex 99 is not in the graph"):
         rg.bfs(spread, 99)
-    with pytest.raises(rg.GraphError, match=r"vertices are range\(5\), and an edge names"):
+    with pytest.raises(rg.GraphError, match=r"vertices is range\(5\), but an edge has the vertex"):
         rg.Graph(spread, vertices=5)
     with pytest.raises(rg.GraphError, match="memory_limit applies to layered edge lists"):
         rg.bfs(spread, 7, memory_limit="1GB")

@@ -169,7 +169,7 @@ def test_operations_that_a_list_on_a_cluster_does_not_support(client, saved, tmp
         rg.scan(layers)
     with pytest.raises(rg.GraphError, match="on a cluster; open the list without client="):
         rg.estimate_memory(layers, "bfs")
-    with pytest.raises(rg.GraphError, match="a layered edge list on a cluster is not collected"):
+    with pytest.raises(rg.GraphError, match="a layered edge list on a cluster cannot be collected"):
         in_memory(layers)
 
 

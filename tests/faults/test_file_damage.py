@@ -284,7 +284,7 @@ def test_a_compressed_batch_beyond_the_limit_is_not_decompressed(tmp_path, new, 
             )
         monkeypatch.setattr(device, "free_memory", lambda xp: 40_000_000)
         with pytest.raises(
-            rg.InsufficientMemoryError, match="needs about 48.00 MB and 40.00 MB are free"
+            rg.InsufficientMemoryError, match="needs about 48.00 MB but only 40.00 MB are free"
         ):
             _read(path)
         assert pool.max_memory() < 1_000_000

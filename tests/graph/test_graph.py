@@ -293,7 +293,7 @@ def test_suitable_weights(weight):
 
 def test_weights_of_another_length():
     frame = {"source": [0, 1], "destination": [1, 0], "weight": [1.0]}
-    with pytest.raises(rg.GraphError, match="weights are 1, rows 2"):
+    with pytest.raises(rg.GraphError, match="the number of weights is 1, but that of rows is 2"):
         build_storage(frame, weight="weight")
 
 

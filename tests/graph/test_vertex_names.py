@@ -174,9 +174,9 @@ def test_so_many_columns_that_their_combinations_pass_2_to_the_64(make_arrays):
 
 def test_both_ends_need_as_many_columns():
     frame = FrameMaker("arrays")({"a": [1], "b": [2], "c": [3]})
-    with pytest.raises(rg.GraphError, match="source names 2 columns and destination 1"):
+    with pytest.raises(rg.GraphError, match="source has 2 columns and destination 1"):
         build_storage(frame, ["a", "b"], "c")
-    with pytest.raises(rg.GraphError, match="source names 0 columns and destination 0"):
+    with pytest.raises(rg.GraphError, match="destination 0; both need the same number, at least"):
         build_storage(frame, [], [])
 
 
@@ -264,8 +264,8 @@ def test_no_edges_but_vertices(make_held_frame):
     [
         (range(-2, 5), r"range\(-2, 5\) must be range\(n\)"),
         (range(0, 9, 3), r"range\(0, 9, 3\) must be range\(n\)"),
-        (2, r"vertices are range\(2\), and an edge names 2"),
-        (range(0), r"vertices are range\(0\), and an edge names 2"),
+        (2, r"vertices is range\(2\), but an edge has the vertex 2"),
+        (range(0), r"vertices is range\(0\), but an edge has the vertex 2"),
         (-1, r"vertices.*-1"),
         (["a"], r"vertices: vertex names are text, and numbers in the edges; pass numbers as"),
         ([0.5], r"float64, such as 0.5 in row 0; use .astype\('str'\)$"),
@@ -334,7 +334,7 @@ def test_the_remedies_for_names_beyond_2_to_63_beside_signed_ones(is_dask):
 
 def test_edges_outside_a_range_of_vertices_name_the_vertex():
     frame = FrameMaker("arrays")({"source": [0, -4], "destination": [1, 2]})
-    with pytest.raises(rg.GraphError, match=r"vertices are range\(9\), and an edge names -4"):
+    with pytest.raises(rg.GraphError, match=r"range\(9\), but an edge has the vertex -4"):
         build_storage(frame, vertices=9)
 
 

@@ -416,7 +416,7 @@ def test_a_fifo_is_read_like_an_open_file(tmp_path):
         (io.BytesIO(b"1,2\n"), {"format": "parquet"}, "<BytesIO>: it is text, not parquet"),
         (io.BytesIO(b"PAR1\x15"), {"format": "csv"}, "<BytesIO>: it is parquet, not csv"),
         (io.BytesIO(b"PK\3\4"), {"format": "csv"}, "<BytesIO>: it is a zip archive"),
-        (7, {}, "path is 7; it must be a pathlib.Path, or a text"),
+        (7, {}, "path is 7; it must be a pathlib.Path or a non-empty string"),
     ],
 )
 def test_mistakes_with_open_files(file, given, message):
@@ -588,7 +588,7 @@ def test_format_and_storage_options(monkeypatch, memory, tmp_path):
 
 def test_a_layered_edge_list_of_an_open_file(tmp_path, put):
     store = tmp_path / "s"
-    with pytest.raises(GraphError, match="<BytesIO>: store is missing"):
+    with pytest.raises(GraphError, match="<BytesIO>: store is required"):
         rg.LayeredEdgeList.build(io.BytesIO(b"1,2\n"), 1)
     with pytest.raises(GraphError, match="<BytesIO>: the format of an open file cannot be"):
         rg.LayeredEdgeList.build(io.BytesIO(b"1,2\n"), 1, store=store)

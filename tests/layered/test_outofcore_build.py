@@ -405,7 +405,7 @@ def test_the_advised_limit_suffices(tmp_path, case, limit, monkeypatch):
         build_from_file(
             tmp_path / path, root, tmp_path / "layers", memory_limit=limit, **columns, **options
         )
-    advice = re.search(r"needs about ([\d.]+ [kM]?B) and memory_limit is", str(caught.value))[1]
+    advice = re.search(r"needs about ([\d.]+ [kM]?B) but memory_limit is", str(caught.value))[1]
     limit = parse_bytes(advice, "memory_limit")
     assert limit >= caught.value.needed
     check(tmp_path / path, root, tmp_path / "layers", limit=limit, columns=columns, **options)

@@ -119,7 +119,7 @@ def test_what_is_no_size(algorithm, limit):
     graph = graph_of(FrameMaker("pandas"), [(7, 1, 1)])
     layered = LayeredEdgeList.build(graph, ROOT)
     with pytest.raises(
-        rg.GraphError, match="memory_limit is .*; it must be bytes, 1 or more, or a text like"
+        rg.GraphError, match="memory_limit is .*; it must be bytes, 1 or more, or a string like"
     ):
         RUNS[algorithm](layered, memory_limit=limit)
 
@@ -154,7 +154,7 @@ def test_too_small_a_limit_says_what_is_needed(tmp_path, make_arrays, edges, alg
     if is_opened:
         layered = reopened(layered, tmp_path / "layers")
     with pytest.raises(
-        rg.InsufficientMemoryError, match="memory_limit is 1.00 kB; raise it"
+        rg.InsufficientMemoryError, match="memory_limit is 1.00 kB; raise the limit"
     ) as caught:
         RUNS[algorithm](layered, memory_limit=1000)
     vertices = graph.num_vertices

@@ -220,7 +220,7 @@ def test_interrupted_build_leaves_nothing(tmp_path, dataframe, edges, monkeypatc
 
 def test_unsuitable_arguments(tmp_path, dataframe, edges, monkeypatch):
     frame = dataframe.from_pandas(edges[["source", "destination"]], npartitions=3)
-    with pytest.raises(rg.GraphError, match="store is missing"):
+    with pytest.raises(rg.GraphError, match="store is required"):
         rg.LayeredEdgeList.build(frame, 1)
     with pytest.raises(rg.GraphError, match="directed is an option for the path of a file"):
         rg.LayeredEdgeList.build(frame, 1, store=tmp_path / "store", directed=False)

@@ -14,8 +14,8 @@ def make_result(labels):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([0, 0, 0, 0], "vertex 3 has the label 0, but that of vertex 3 is the most frequent"),
-        ([1, 1, 1, 3], "vertex 0 has the label 1, but that of vertex 0 is"),
+        ([0, 0, 0, 0], "vertex 3 has the label 0; after 10 iterations it must be 3"),
+        ([1, 1, 1, 3], "vertex 0 has the label 1; after 10 iterations it must be 0"),
         ([0, 0, 0, 4], "a label: vertex 4 is not in the graph"),
         ([0, 0, 0], "0 rows for vertex 3"),
     ],
