@@ -67,11 +67,11 @@ def link_pruned(
     def run(entry: Any, rows: np.ndarray, budget: int, **arguments: Any) -> bool:
         """Run a kernel, and return whether it was completed."""
         arguments |= lists | similar.threshold | {"budget": budget, "steps": steps}
-        with device.parallel_region(size):
+        with device.kernel_lock(), device.limit_threads(size):
             entry(rows=rows, next_row=np.zeros(1, np.int64), is_core=is_core, **arguments)
         return int(steps[0]) <= budget
 
-    with device.parallel_region(size):
+    with device.kernel_lock(), device.limit_threads(size):
         kernels.pruned_scan.bound_similarities(
             num_vertices=num_vertices, mu=mu, **similar.threshold, **lists, is_core=is_core,
             is_open=is_open, min_degree_sum=min_degree_sum,

@@ -275,7 +275,7 @@ def _run_on_cpu(kernel: Any, similar: SimilarityGraph, **arguments: Any) -> Clus
     # One allocation for all would take longer: its memory is new to the process in each call.
     arrays = {name: np.empty(num_vertices, np.int32) for name in names}
     roles = np.empty(num_vertices, np.int8)
-    with device.parallel_region(num_vertices + similar.num_arcs):
+    with device.kernel_lock(), device.limit_threads(num_vertices + similar.num_arcs):
         num_clusters, num_members = kernel(
             floor=similar.min_level, **similar.threshold, **similar.arrays, **arrays, roles=roles,
             **arguments,

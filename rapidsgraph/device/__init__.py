@@ -60,7 +60,13 @@ from .operations import (
     where,
 )
 from .stages import compile_ahead
-from .threads import MIN_PARALLEL_SIZE, check_num_threads, num_threads, parallel_region
+from .threads import (
+    MIN_PARALLEL_SIZE,
+    check_num_threads,
+    kernel_lock,
+    limit_threads,
+    num_threads,
+)
 
 __all__ = [
     "C_TYPES",
@@ -98,14 +104,15 @@ __all__ = [
     "invert_order",
     "is_array",
     "is_on_gpu",
+    "kernel_lock",
     "launch",
+    "limit_threads",
     "mark_range",
     "max_cooperative_blocks",
     "max_shared_bytes",
     "no_values",
     "num_multiprocessors",
     "num_threads",
-    "parallel_region",
     "put",
     "resident_blocks",
     "select_entries",

@@ -29,7 +29,7 @@ import numpy as np
 
 from ..kernels.constants import BLOCK_THREADS, COOPERATIVE_THREADS, macros
 from .arrays import Array, is_on_gpu
-from .threads import parallel_region
+from .threads import kernel_lock, limit_threads
 
 STATIC_SHARED_BYTES = 4 * 1024  # of a block that has much dynamic shared memory, too, at most
 # Kernels without element types that the same call launches. Each group is one compilation, because
@@ -407,7 +407,7 @@ def launch(
         if isinstance(twin, FunctionType):  # operations of NumPy, on one thread
             twin(*values)
             return
-        with parallel_region(size):
+        with kernel_lock(), limit_threads(size):
             twin(*values)
         return
     device_id = current_gpu()

@@ -14,15 +14,14 @@ from ..errors import GraphError
 MIN_PARALLEL_SIZE = 2**15  # work items below which one CPU thread is faster than several
 THREADING_LAYERS = {"omp", "tbb", "workqueue"}  # of Numba
 
-# Numba's workqueue layer aborts the process if two threads enter parallel kernels at once.
-_parallel_kernel_lock = threading.Lock()
+_kernel_lock = threading.Lock()
 _has_run_parallel = _is_forked_after_parallel = False
 
 
 def _reset_after_fork() -> None:
     """Replace the lock, which a thread that the child does not have may hold."""
-    global _parallel_kernel_lock, _is_forked_after_parallel  # noqa: PLW0603
-    _parallel_kernel_lock = threading.Lock()
+    global _kernel_lock, _is_forked_after_parallel  # noqa: PLW0603
+    _kernel_lock = threading.Lock()
     _is_forked_after_parallel = _has_run_parallel
 
 
@@ -30,8 +29,28 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_after_fork)
 
 
-class parallel_region:  # noqa: N801  a context manager, which contextlib would make slower
-    """Run parallel Numba kernels one at a time, with as many threads as `size` work items deserve.
+def kernel_lock() -> threading.Lock:
+    """Return the lock of the process for parallel kernels.
+
+    Numba's workqueue layer aborts the process if two threads enter parallel kernels at once. A
+    parallel kernel is called within ``with kernel_lock(), limit_threads(size):``. The lock itself
+    is in the statement, since a signal could interrupt a Python function that acquires it after it
+    has done so, and the lock would never be released.
+    """
+    return _kernel_lock
+
+
+class _Limit(threading.local):
+    """The number of threads to return to, in a thread that runs a small kernel; 1 in any other."""
+
+    num_threads = 1
+
+
+_limit = _Limit()
+
+
+class limit_threads:  # noqa: N801  a context manager, which contextlib would make slower
+    """Run parallel Numba kernels with as many threads as `size` work items deserve.
 
     Waking threads takes longer than a small kernel, so below `MIN_PARALLEL_SIZE` items there is
     one thread; without `size` the number of threads stays as it is.
@@ -43,10 +62,10 @@ class parallel_region:  # noqa: N801  a context manager, which contextlib would 
         cannot load the threading layer of its settings.
     """
 
-    __slots__ = "_lock", "_num_threads", "_size"
+    __slots__ = ("_size",)
 
     def __init__(self, size: int | None = None) -> None:
-        self._size, self._num_threads = size, 1
+        self._size = size
 
     def __enter__(self) -> None:
         global _has_run_parallel  # noqa: PLW0603
@@ -55,25 +74,21 @@ class parallel_region:  # noqa: N801  a context manager, which contextlib would 
         if _is_forked_after_parallel:
             _check_threading_layer()
         _has_run_parallel = True
-        self._lock = _parallel_kernel_lock
-        self._lock.acquire()
+        if _limit.num_threads > 1:  # a signal has interrupted `__exit__`
+            self.__exit__()
         if self._size is None or self._size >= MIN_PARALLEL_SIZE:
             return
-        try:
-            get_num_threads, set_num_threads = _thread_functions()
-            self._num_threads = get_num_threads()
-            if self._num_threads > 1:
-                set_num_threads(1)
-        except BaseException:
-            self._lock.release()
-            raise
+        get_num_threads, set_num_threads = _thread_functions()
+        num_threads = get_num_threads()
+        if num_threads > 1:
+            _limit.num_threads = num_threads
+            set_num_threads(1)
 
     def __exit__(self, *exception: object) -> None:
-        try:
-            if self._num_threads > 1:
-                _thread_functions()[1](self._num_threads)
-        finally:
-            self._lock.release()
+        num_threads = _limit.num_threads
+        if num_threads > 1:
+            _thread_functions()[1](num_threads)
+            _limit.num_threads = 1
 
 
 def check_num_threads() -> None:

@@ -194,20 +194,20 @@ def _sort_on_cpu(
     # Files are often sorted already, and the test takes a fraction of the time of a sort.
     offsets = np.empty(num_keys + 1, np.int64)
     disorder: Any = np.zeros(num_threads, bool)
-    with device.parallel_region(size):
+    with device.kernel_lock(), device.limit_threads(size):
         kernels.counting.sorted_offsets(major, minor, offsets, disorder)
     if not disorder.any():
         return SortedPairs(offsets, minor.copy(), order if with_order else None)
     if not minor_sorted:
         offsets, cursors = _count_keys(minor, num_minor_keys, num_chunks, index_type)
         new_major, new_order = np.empty_like(major), np.empty_like(order)
-        with device.parallel_region(size):
+        with device.kernel_lock(), device.limit_threads(size):
             kernels.counting.move(minor, major, order, cursors, new_major, new_order)
         major, order = new_major, new_order
         del new_major, new_order, cursors
     new_offsets, cursors = _count_keys(major, num_keys, num_chunks, index_type)
     new_minor, new_order = np.empty(size, np.int32), np.empty_like(order)
-    with device.parallel_region(size):
+    with device.kernel_lock(), device.limit_threads(size):
         if minor_sorted:
             kernels.counting.move(major, minor, order, cursors, new_minor, new_order)
         else:  # the minor key of a pair follows from its position
@@ -221,7 +221,7 @@ def _count_keys(
     """Return offsets by key, and the first position of each key in each chunk."""
     cursors: Any = np.zeros((num_chunks, num_keys), index_type)
     offsets = np.empty(num_keys + 1, np.int64)
-    with device.parallel_region(keys.size):
+    with device.kernel_lock(), device.limit_threads(keys.size):
         kernels.counting.count(keys, cursors)
         kernels.counting.accumulate_counts(cursors, offsets)
     return offsets, cursors

@@ -256,7 +256,7 @@ def sort_lists(adjacency: Adjacency, start: int, stop: int) -> None:
     """Sort the lists of the rows [start, stop) in place, on a GPU some of them at a time."""
     offsets, neighbors = adjacency.offsets, adjacency.neighbors
     if not device.is_on_gpu(neighbors):
-        with device.parallel_region(neighbors.size):
+        with device.kernel_lock(), device.limit_threads(neighbors.size):
             kernels.counting.sort_lists(start, stop, offsets, neighbors)
         return
     xp, max_arcs = device.array_module(neighbors), neighbors.size // NUM_SORTS + 1

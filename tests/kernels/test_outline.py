@@ -37,7 +37,7 @@ def test_other_versions_of_numba_compile_the_loops(monkeypatch):
     results = []
     for kernel in (number_items, by_numba):
         values, threads = np.zeros(202, np.int64), np.full(101, -1)
-        with device.parallel_region():
+        with device.kernel_lock(), device.limit_threads():
             kernel(101, -7, 94, values, threads)
         results.append(values)
     assert by_numba.targetoptions["parallel"]
@@ -47,7 +47,7 @@ def test_other_versions_of_numba_compile_the_loops(monkeypatch):
 @pytest.mark.parametrize("num_threads", range(1, numba.config.NUMBA_NUM_THREADS + 1))
 def test_loops_run_each_iteration_once_in_ranges_per_thread(num_threads):
     values, threads = np.zeros(202, np.int64), np.full(101, -1)
-    with device.parallel_region():
+    with device.kernel_lock(), device.limit_threads():
         before = numba.get_num_threads()
         numba.set_num_threads(num_threads)
         number_items(101, -7, 94, values, threads)
@@ -60,7 +60,7 @@ def test_loops_run_each_iteration_once_in_ranges_per_thread(num_threads):
 @pytest.mark.parametrize("size", [0, -3])
 def test_empty_ranges_run_nothing(size):
     values, threads = np.zeros(4, np.int64), np.zeros(2, np.int64)
-    with device.parallel_region():
+    with device.kernel_lock(), device.limit_threads():
         number_items(size, 5, 5 + size, values, threads)
     assert not values.any()
 
@@ -73,7 +73,7 @@ def find_negative(values):
 
 
 def test_an_error_of_an_iteration_is_raised():
-    with device.parallel_region():
+    with device.kernel_lock(), device.limit_threads():
         find_negative(np.arange(100))
         with pytest.raises(RuntimeError, match="an iteration of a parallel loop failed"):
             find_negative(50 - np.arange(100))

@@ -41,14 +41,14 @@ def test_called_kernels_are_compiled_for_their_callers_only():
     for kernel in (add, add_to_all, add_twice):
         kernel._cache.disable()
     values = np.arange(100)
-    with device.parallel_region():
+    with device.kernel_lock(), device.limit_threads():
         assert add_twice(values) == 6
     np.testing.assert_array_equal(values, np.arange(100) + 3)
     assert (len(add_twice.signatures), add.signatures, add_to_all.signatures) == (1, [], [])
     # The terms 1, 2 and 3 are constants of one type, for which there is one version.
     assert [len(kernel._subroutine.overloads) for kernel in (add, add_to_all)] == [1, 1]
 
-    with device.parallel_region():  # from Python, they are kernels like others
+    with device.kernel_lock(), device.limit_threads():  # from Python, they are kernels like others
         add_to_all(values, -3)
     np.testing.assert_array_equal(values, np.arange(100))
     assert (add(2, 3), add(1.5, 2.0)) == (5, 3.5)

@@ -13,5 +13,5 @@ def run_kernel(name: str, *arguments: Any) -> Any:
     """Run a kernel of `kernels.outofcore`, with as many threads as its largest array is worth."""
     kernel = getattr(kernels.outofcore, name)
     size = max(argument.size for argument in arguments if isinstance(argument, np.ndarray))
-    with device.parallel_region(size):
+    with device.kernel_lock(), device.limit_threads(size):
         return kernel(*arguments)

@@ -1,0 +1,77 @@
+"""The lock and the number of threads of parallel kernels, also after signals."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from rapidsgraph import device
+from rapidsgraph.device import threads
+
+SMALL, LARGE = 1, device.MIN_PARALLEL_SIZE
+
+
+def run(size):
+    """Return the number of threads of a kernel of this size."""
+    with device.kernel_lock(), device.limit_threads(size):
+        return device.num_threads()
+
+
+@pytest.fixture
+def two_threads():
+    numba = pytest.importorskip("numba")
+    if numba.config.NUMBA_NUM_THREADS < 2:
+        pytest.skip("needs two threads")
+    before = numba.get_num_threads()
+    numba.set_num_threads(2)
+    yield
+    numba.set_num_threads(before)
+
+
+def test_small_kernels_have_one_thread(two_threads):
+    assert [run(size) for size in (SMALL, LARGE, None, SMALL)] == [1, 2, 2, 1]
+    assert device.num_threads() == 2
+    with pytest.raises(ValueError, match="stop"), device.limit_threads(SMALL):
+        raise ValueError("stop")
+    assert device.num_threads() == 2
+
+
+def test_an_interrupted_exit_does_not_limit_later_kernels(two_threads, monkeypatch):
+    limit = device.limit_threads(SMALL)
+    limit.__enter__()  # and no exit
+    assert device.num_threads() == 1
+    assert [run(size) for size in (SMALL, LARGE)] == [1, 2]
+    assert device.num_threads() == 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+def test_signals_release_the_lock(two_threads):
+    """A signal that arrives anywhere leaves no lock behind."""
+
+    class StopError(Exception):
+        pass
+
+    def stop(*_):
+        raise StopError
+
+    previous, generator = signal.signal(signal.SIGALRM, stop), np.random.default_rng(1)
+    try:
+        for _ in range(2000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-5, 3e-4))
+                while True:
+                    run(SMALL)
+            except StopError:
+                assert not device.kernel_lock().locked()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert run(LARGE) == 2
+
+
+def test_a_child_of_a_fork_has_its_own_lock():
+    lock = device.kernel_lock()
+    threads._reset_after_fork()
+    assert device.kernel_lock() is not lock and isinstance(lock, type(threading.Lock()))
+    threads._is_forked_after_parallel = False
