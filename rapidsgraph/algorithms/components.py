@@ -40,13 +40,13 @@ def connected_components(graph: GraphLike, parameters: ComponentParameters) -> F
     is_strong = parameters.strong and graph.directed  # otherwise both are the same
     algorithm: Algorithm = "strong_components" if is_strong else "connected_components"
     check_run_memory(graph, algorithm, f"components of {graph.num_vertices:,} vertices")
-    adjacency = graph.built[0]
+    adjacencies = [*graph.adjacencies.values()]
     if is_strong:
         components = number_components(find_strong_roots(graph))
-    elif fits_in_block(adjacency):
-        components = _number_in_block(adjacency)
+    elif fits_in_block(adjacencies[0]):
+        components = _number_in_block(adjacencies[0])
     else:
-        roots = find_roots(graph.built, not graph.directed or len(graph.built) > 1)
+        roots = find_roots(adjacencies, not graph.directed or len(adjacencies) > 1)
         components = number_components(roots)
     return graph.labeling.vertex_frame({"component": components})
 

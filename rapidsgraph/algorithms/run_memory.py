@@ -285,7 +285,8 @@ def estimate_graph_memory(
         and graph.is_merged
         and (graph.is_loopless or is_simple(graph.csr))
     )
-    weight_bytes = graph.built[0].weights.itemsize if graph.weighted else 0
+    _, adjacency = graph.first_adjacency()
+    weight_bytes = adjacency.weights.itemsize if graph.weighted else 0
     columns = [
         _distinct_stats(values, sizes, vertices)
         for values, sizes in zip(names.distinct, names.text_sizes, strict=True)

@@ -115,7 +115,7 @@ def neighborhoods(graph: LocalGraph) -> Adjacency:
 
     def compute() -> Adjacency:
         if graph.directed:
-            return to_undirected(graph.built[0])
+            return to_undirected(graph.first_adjacency()[1])
         return simplify(graph.csr, is_merged=graph.is_merged, is_loopless=graph.is_loopless)
 
     return graph.cached("neighborhoods", compute)

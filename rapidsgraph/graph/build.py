@@ -64,7 +64,8 @@ def as_local_graph(
     storage = storage_of(graph)
     if isinstance(storage, LocalGraph):
         if compile_ahead is not None and storage.xp is not np:
-            compile_ahead(storage.built[0].weights.dtype if storage.weighted else None)
+            _, adjacency = storage.first_adjacency()
+            compile_ahead(adjacency.weights.dtype if storage.weighted else None)
         return storage
     if isinstance(graph, StoredGraph):
         raise GraphError(graph._no_local_graph, parameter="graph")

@@ -27,7 +27,7 @@ def subgraph(graph: LocalGraph, vertices: Vertices) -> LocalGraph:
     """Return the graph of some vertices and the edges between them; see `Graph.subgraph`."""
     xp = graph.xp
     ids = resolve_vertices(graph.labeling, vertices, "vertices", may_be_empty=True)
-    rows, layout = graph.built[0], "csr" if graph.has_layout("csr") else "csc"
+    layout, rows = graph.first_adjacency()
     check_subgraph_memory(rows, ids, graph.weighted, xp)
     new_ids = xp.full(graph.num_vertices, -1, xp.int32)
     new_ids[ids] = xp.arange(ids.size, dtype=xp.int32)
@@ -103,8 +103,7 @@ def _expand(adjacency: Adjacency, frontier: Array, distances: Array, level: int)
 def reverse(graph: LocalGraph) -> LocalGraph:
     """Return the graph of the reversed edges, which shares all arrays; see `Graph.reverse`."""
     other = {"csr": "csc", "csc": "csr"}
-    layouts = [other[layout] for layout in other if graph.has_layout(layout)]
-    adjacencies = dict(zip(layouts, graph.built, strict=True))
+    adjacencies = {other[layout]: rows for layout, rows in graph.adjacencies.items()}
     return graph.derive(adjacencies, graph.labeling, num_edges=graph.num_edges)
 
 

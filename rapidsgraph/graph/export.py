@@ -74,11 +74,11 @@ def degrees(graph: LocalGraph) -> Frame:
     """Return the frame of the degrees of all vertices; see `Graph.degrees`."""
     names = degree_columns(graph.directed, graph.weighted)
     graph.labeling.check_name_collisions(*names)
-    adjacency = graph.built[0]
+    layout, adjacency = graph.first_adjacency()
     check_degree_memory(adjacency, graph.xp)
     if graph.directed:
         of_rows, of_neighbors = "out_degree", "in_degree"
-        if not graph.has_layout("csr"):
+        if layout == "csc":
             of_rows, of_neighbors = of_neighbors, of_rows
         columns = {
             of_rows: graph.xp.diff(adjacency.offsets), of_neighbors: count_neighbors(adjacency)

@@ -175,10 +175,14 @@ class LocalGraph(Storage):
     @cached_property
     def total_weight(self) -> float:
         """Sum of the weights of all arcs, which no distance exceeds; infinite if it overflows."""
-        return weight_sums.total_weight(self.built[0].weights)
+        return weight_sums.total_weight(self.first_adjacency()[1].weights)
 
     def cached(self, key: str, compute: Callable[[], Any]) -> Any:
-        """Return the result of `compute`, which is called once per key and is never None."""
+        """Return the cached result of a key, which `compute` returns if there is none.
+
+        It must not be None. Threads that call this at the same time may each compute it; their
+        results are equal.
+        """
         result = self._cache.get(key)  # another thread may remove it at any time
         if result is None:
             result = self._cache[key] = compute()
@@ -197,10 +201,17 @@ class LocalGraph(Storage):
         self._cache.pop(key, None)
 
     @property
-    def built(self) -> list[Adjacency]:
-        """The adjacency of each layout that has been built so far."""
-        layouts = ("csr", "csc")
-        return [self._adjacencies[name] for name in layouts if name in self._adjacencies]
+    def adjacencies(self) -> dict[str, Adjacency]:
+        """The adjacencies that have been built so far, by layout, "csr" first.
+
+        Another thread may build the other one at any time: read this once per computation.
+        """
+        adjacencies = self._adjacencies.copy()
+        return {name: adjacencies[name] for name in ("csr", "csc") if name in adjacencies}
+
+    def first_adjacency(self) -> tuple[str, Adjacency]:
+        """Return the layout and an adjacency that has been built, by source if both have been."""
+        return next(iter(self.adjacencies.items()))
 
     @property
     def is_merged(self) -> bool:
@@ -238,11 +249,11 @@ class LocalGraph(Storage):
 
     @property
     def nbytes(self) -> int:
-        return sum(adjacency.nbytes for adjacency in self.built)
+        return sum(adjacency.nbytes for adjacency in self.adjacencies.values())
 
     @cached_property
     def report(self) -> BuildReport:
-        adjacency = self.built[0]
+        _, adjacency = self.first_adjacency()
         has_arc = adjacency.offsets[1:] > adjacency.offsets[:-1]
         has_arc[adjacency.neighbors] = True
         num_merged = self._num_rows - self._num_loops_dropped - self.num_edges

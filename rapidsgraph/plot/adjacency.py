@@ -135,7 +135,7 @@ def adjacency(graph: Graph | Frame, clusters: Frame, path: str | Path | None = N
     num_vertices = graph.num_vertices
     if not num_vertices:
         raise GraphError("there is nothing to plot: the graph has no vertices", parameter="graph")
-    needs_transpose = graph.directed and len(graph.built) < 2
+    needs_transpose = graph.directed and len(graph.adjacencies) < 2
     num_bytes = 96 * num_vertices + 64 * min(graph.num_arcs, CHUNK_ARCS)
     num_bytes += 24 * graph.num_arcs if needs_transpose else 0
     check_free_memory(f"a plot of {num_vertices:,} vertices", num_bytes, graph.xp)

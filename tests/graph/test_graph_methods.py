@@ -247,3 +247,25 @@ def test_the_state_of_a_graph_has_copies_of_its_caches():
     rg.neighbor_similarity(graph)
     assert storage._cache.keys() - state["_cache"].keys()
     assert state.keys() <= vars(storage).keys()
+
+
+@pytest.mark.parametrize(
+    ("check", "read"),
+    [
+        ("export.check_degree_memory", lambda graph: graph.degrees),
+        ("derived_graph.check_subgraph_memory", lambda graph: graph.subgraph(range(3)).edges),
+    ],
+    ids=["degrees", "subgraph"],
+)
+def test_adjacencies_that_another_thread_builds_meanwhile(check, read, monkeypatch):
+    """A reversed graph has one adjacency until an algorithm needs the other."""
+    edges = pandas.DataFrame({"source": [0, 0, 1], "destination": [1, 2, 2]})
+    expected, graph = read(rg.Graph(edges).reverse()), rg.Graph(edges).reverse()
+    calls = []
+
+    def build_other(*_):
+        calls.append(storage_of(graph).csr)
+
+    monkeypatch.setattr(f"rapidsgraph.graph.{check}", build_other)
+    assert_frame_equal(read(graph), expected)
+    assert calls

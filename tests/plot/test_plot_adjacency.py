@@ -497,7 +497,7 @@ def test_memory_is_checked_before_it_is_taken(monkeypatch):
     monkeypatch.setattr(device, "free_memory", lambda xp: 100)
     with pytest.raises(rg.InsufficientMemoryError, match="a plot of 8 vertices"):
         plot.adjacency(graph, found())
-    assert len(graph.built) == 1
+    assert len(graph.adjacencies) == 1
 
 
 def test_a_frame_is_opened_once():
