@@ -123,16 +123,17 @@ def _distinct(
     unique: Callable[[Any], Any],
     nbytes: Callable[[Any], int],
     check: MemoryCheck | None,
+    chunk_rows: int = TEXT_CHUNK_ROWS,
 ) -> Any:
     """Return the distinct values of columns, merging chunks whenever they double the result."""
     distinct: list[Any] = []
     pending: list[Any] = []
     size = 0
     for values in columns:
-        for start in range(0, len(values), TEXT_CHUNK_ROWS):
-            pending.append(unique(values[start : start + TEXT_CHUNK_ROWS]))
+        for start in range(0, len(values), chunk_rows):
+            pending.append(unique(values[start : start + chunk_rows]))
             size += len(pending[-1])
-            if size > max(TEXT_CHUNK_ROWS, sum(map(len, distinct))):
+            if size > max(chunk_rows, sum(map(len, distinct))):
                 distinct = [_merge(distinct + pending, join, unique, nbytes, check)]
                 pending, size = [], 0
     chunks = distinct + pending
@@ -240,15 +241,12 @@ def distinct_numbers(
     """
     if xp is not np:
         return xp.unique(xp.concatenate([xp.unique(values) for values in columns]))
-    unique = importlib.import_module("pandas").unique
-    distinct = columns[0][:0]
-    for values in columns:
-        for start in range(0, len(values), CHUNK_ROWS):
-            new = unique(values[start : start + CHUNK_ROWS])
-            if check:
-                check(distinct.size + new.size, 0)
-            distinct = unique(np.concatenate([distinct, new]))
-    return np.sort(distinct)
+    unique, dtype = importlib.import_module("pandas").unique, np.result_type(*columns)
+    columns = [values for values in columns if len(values)]
+    if not columns:
+        return np.empty(0, dtype)
+    distinct = _distinct(columns, np.concatenate, unique, lambda values: 0, check, CHUNK_ROWS)
+    return np.sort(distinct.astype(dtype, copy=False))
 
 
 def encode_numbers(

@@ -171,11 +171,9 @@ def _column_naming_bytes(column: NameColumnStats, count: int) -> tuple[int, int]
         peak = max(chunks, merge, lookup)
         return ARROW_POOL_BYTES + peak, ARROW_POOL_BYTES + ids + 8 * count + text
     chunk = min(frames.TEXT_CHUNK_ROWS if column.kind == "object" else frames.CHUNK_ROWS, rows)
-    merge = merge_bytes(column.kind, min(count + chunk, rows))
-    if column.kind == "object":
-        num_merged = min(_max_merged_names(count, chunk), rows)
-        merge = 16 * num_merged + 8 * count + pandas_hash_table_bytes(count)
-        merge = max(merge, pandas_hash_table_bytes(chunk) + 16 * chunk, 32 * count)
+    num_merged = min(_max_merged_names(count, chunk), rows)
+    merge = 16 * num_merged + 8 * count + pandas_hash_table_bytes(count)
+    merge = max(merge, pandas_hash_table_bytes(chunk) + 16 * chunk, 32 * count)
     lookup = 16 * count + pandas_hash_table_bytes(count) + ids + 24 * min(frames.CHUNK_ROWS, rows)
     return column.copy_bytes + max(merge, lookup), ids + 8 * count
 

@@ -373,6 +373,16 @@ def test_an_array_that_cannot_be_written_to():
     assert_is_path({"source": array, "destination": np.array(DESTINATION, np.int32)})
 
 
+def test_distinct_numbers_are_merged_few_times(monkeypatch):
+    monkeypatch.setattr("rapidsgraph.frames.factorize.CHUNK_ROWS", 16)
+    values, merged = np.random.default_rng(1).integers(-(2**62), 2**62, 4096), []
+    columns = [values[:0], values[:2000], values[1000:], values[:0].astype(np.int32)]
+    distinct = frames.distinct_numbers(columns, np, lambda count, _: merged.append(count))
+    assert distinct.tolist() == sorted(set(values.tolist()))
+    assert sum(merged) < 6 * values.size
+    assert frames.distinct_numbers([values[:0], values[:0].astype(np.int32)], np).dtype == np.int64
+
+
 # What is no frame, and what frames lack
 
 
