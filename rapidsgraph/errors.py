@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ logging.getLogger("rapidsgraph").addHandler(logging.NullHandler())
 
 CALLER_PACKAGES = ("rapidsgraph.", "numba.", "contextlib.")  # between the user and a warning
 MAX_VALUE_LENGTH = 200  # characters of a value in a message
+PLACEHOLDER = re.compile(r"\{(row|parameter|column|value|path|hint)\}")
 
 
 class GraphError(ValueError):
@@ -29,9 +31,10 @@ class GraphError(ValueError):
     ----------
     message : str
         What is wrong, where, and what would work. The placeholders ``{row}``, ``{parameter}``,
-        ``{column}`` and ``{hint}`` are replaced by the fields; ``{column}`` becomes
-        ``column 'name'``, or the parameter where the values come from no column. Other braces stay
-        as they are. A message without ``{row}`` begins with the partition, if there is one.
+        ``{column}``, ``{value}``, ``{path}`` and ``{hint}`` are replaced by the fields;
+        ``{column}`` becomes ``column 'name'``, or the parameter where the values come from no
+        column. Other braces stay as they are, and so do those of a value and a path. A message
+        without ``{row}`` begins with the partition, if there is one.
     parameter : str, optional
         Name of the parameter that was given a wrong value.
     column : str, optional
@@ -77,6 +80,8 @@ class GraphError(ValueError):
         self.parameter, self.column, self.row = parameter, column, row
         self.value, self.path, self.hint, self.partition = value, path, hint, partition
         self._template = message
+        if type(value) in (str, tuple) and "{" in (text := format_value(value)):
+            self._template = message.replace(text, "{value}")  # whose braces stay
         super().__init__(self._format_message())
 
     def with_fields(self, **fields: Any) -> Self:
@@ -98,9 +103,9 @@ class GraphError(ValueError):
         The line of a text file, counted from 1, replaces the row in the message.
         """
         if line is None:
-            return self.with_fields(path=path, _template=f"{path}: {self._template}")
+            return self.with_fields(path=path, _template=f"{{path}}: {self._template}")
         template = self._template.replace(" in row {row} of ", " in ").replace(" in row {row}", "")
-        return self.with_fields(path=path, _template=f"{path}, line {line}: {template}")
+        return self.with_fields(path=path, _template=f"{{path}}, line {line}: {template}")
 
     def with_frame(self, parameter: str) -> Self:
         """Return a copy of the error that begins with the parameter whose frame is wrong."""
@@ -120,12 +125,17 @@ class GraphError(ValueError):
             else:
                 message = f"partition {self.partition} of the Dask frame: {message}"
         fields = {
-            "{row}": row, "{parameter}": self.parameter, "{column}": column, "{hint}": self.hint,
+            "row": row, "parameter": self.parameter, "column": column, "path": self.path,
+            "hint": self.hint,
         }  # fmt: skip
-        for placeholder, value in fields.items():
-            if value is not None:
-                message = message.replace(placeholder, str(value))
-        return message
+        if "{value}" in message:
+            fields["value"] = format_value(self.value)
+
+        def replace(placeholder: re.Match[str]) -> str:
+            field = fields.get(placeholder[1])
+            return placeholder[0] if field is None else str(field)
+
+        return PLACEHOLDER.sub(replace, message)
 
 
 class MissingColumnError(GraphError):

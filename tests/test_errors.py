@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+import rapidsgraph as rg
 from rapidsgraph import errors
 from rapidsgraph.errors import (
     ClusterError,
@@ -98,6 +99,21 @@ def test_fields_are_attributes_and_none_by_default():
 )
 def test_placeholders_become_fields_and_other_braces_stay(fields, message):
     assert str(GraphError("weight in row {row} of {column} is {x}", **fields)) == message
+
+
+def test_braces_of_values_and_paths_stay():
+    error = GraphError(
+        "{parameter}: vertex '{row}{hint}' is wrong",
+        parameter="source",
+        row=1,
+        value="{row}{hint}",
+        hint="no",
+    )
+    assert str(error) == "source: vertex '{row}{hint}' is wrong"
+    assert str(error.with_path("{column}.csv", 7)) == f"{{column}}.csv, line 7: {error}"
+    graph = rg.Graph({"source": ["a"], "destination": ["b"]})
+    with pytest.raises(GraphError, match=r"^source: vertex '{parameter}' is not in the graph$"):
+        rg.bfs(graph, "{parameter}")
 
 
 def test_with_fields_changes_the_message_of_a_copy():
