@@ -290,6 +290,7 @@ def _convert_to_sums(
     """Return weights in the type of their sums; 1 for arcs without weights."""
     if arcs[2] is None:
         return xp.ones(arcs[0].size)
-    kinds = {entry.weight_type.kind for entry in stats if entry.num_rows and entry.weight_type}
+    types = [entry.weight_type for entry in stats if entry.num_rows and entry.weight_type]
+    kinds = {weight_type.kind for weight_type in types or [arcs[2].dtype]}
     sum_type = weight_sums.sum_type(total_weight) if kinds == {"i"} else np.float64
     return arcs[2].astype(sum_type, copy=False)

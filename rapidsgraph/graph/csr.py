@@ -7,7 +7,7 @@ device of the adjacency.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,9 @@ def transpose(adjacency: Adjacency, keep: Array | None = None) -> Adjacency:
     if keep is not None:
         kept = device.compress(keep, *coo[:2] if weights is None else coo)
         coo = [*kept, None] if weights is None else kept
-    return from_coo(coo, adjacency.offsets.size - 1, "keep", minor_sorted=True)
+    transposed = from_coo(coo, adjacency.offsets.size - 1, "keep", minor_sorted=True)
+    # Without arcs, `from_coo` does not know the type of the weights.
+    return transposed if weights is not None else replace(transposed, weights=adjacency.weights)
 
 
 def symmetrize(upper: Adjacency) -> Adjacency:

@@ -18,6 +18,7 @@ from .csr import Adjacency, row_indices
 from .vertex_names import Labeling
 
 BLOCK = 2**22  # items examined at a time
+INT64_LIMIT = 2**63  # which int64 does not reach
 MAX_SAFE_SUM = 2.0**1023  # half of the largest double; rounding cannot carry a sum past that
 LIMIT = "1.8e308, the largest number of double precision; scale the weights down"
 
@@ -26,11 +27,11 @@ def sum_exactly(values: Array) -> int:
     """Return the sum of integers that are not negative, as a Python int."""
     if not values.size:
         return 0
-    if int(values.max()) * values.size < 2**63:
+    if int(values.max()) * values.size < INT64_LIMIT:
         return int(values.sum(dtype=np.int64))
     total = 0
     for start in range(0, values.size, BLOCK):
-        block = values[start : start + BLOCK]
+        block = values[start : start + BLOCK].astype(np.int64, copy=False)
         low, high = block & 0xFFFFFFFF, block >> 32
         total += int(low.sum(dtype=np.int64)) + (int(high.sum(dtype=np.int64)) << 32)
     return total
@@ -49,7 +50,7 @@ def sum_type(total: int | float | None) -> type[np.generic]:
 
     `total` is an int, or anything else where the weights are not integers.
     """
-    return np.int64 if isinstance(total, int) and 0 < total < 2**63 else np.float64
+    return np.int64 if isinstance(total, int) and 0 <= total < INT64_LIMIT else np.float64
 
 
 def check_merged_weights(adjacency: Adjacency, labeling: Labeling) -> None:

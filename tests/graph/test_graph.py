@@ -10,6 +10,7 @@ from conftest import FrameMaker, build_storage, columns_of, random_edges, ranks_
 import rapidsgraph as rg
 from rapidsgraph.dispatch import in_memory
 from rapidsgraph.frames import is_dask
+from rapidsgraph.graph import weight_sums
 from rapidsgraph.graph.build import build_graph
 
 MULTI_EDGES = ["keep", "first", "sum", "min", "max"]
@@ -82,6 +83,29 @@ def test_sums_hold_what_no_single_weight_does(make_arrays, dtype):
     graph = build_storage(make_arrays(columns), weight="weight", multi_edges="sum")
     (total,) = [arc[2] for arc in arcs_of(graph)]
     assert total == pytest.approx(sum(weight.tolist()), rel=1e-15)
+
+
+@pytest.mark.parametrize("weights", [[0, 0], [1, 2], []])
+def test_sums_of_integers_are_integers(make_frame, weights):
+    ends = list(range(len(weights)))
+    weights = np.array(weights, np.int64)
+    edges = make_frame({"source": ends, "destination": ends, "weight": weights})
+    graph = rg.Graph(edges, weight="weight", multi_edges="sum")
+    assert to_pandas(graph.edges)["weight"].dtype == "int64"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_sums_that_may_exceed_int64_are_of_two_halves(dtype, monkeypatch):
+    monkeypatch.setattr(weight_sums, "INT64_LIMIT", 1)
+    values = np.full(5, np.iinfo(dtype).max)
+    assert weight_sums.sum_exactly(values) == 5 * int(values[0])
+
+
+def test_reversed_graphs_without_edges_keep_the_type_of_weights(make_frame):
+    edges = make_frame({"source": [5], "destination": [5], "weight": np.array([3])})
+    graph = rg.Graph(edges, weight="weight", self_loops="drop")
+    for other in (graph, graph.reverse()):
+        assert to_pandas(other.edges)["weight"].dtype == "int64"
 
 
 @pytest.mark.parametrize("weight_type", ["int32", "int64", "float32", "float64"])
