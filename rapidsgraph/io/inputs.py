@@ -151,8 +151,11 @@ def open_input(
     source = strip_file_url(source)
     check_storage_options(source, storage_options)
     if hasattr(source, "read"):
+        name = stream_name(source)
         with spool_folder() as folder:
-            yield _copy_stream(source, folder, stream_name(source), format)
+            with read_errors(name):
+                files = _copy_stream(source, folder, name, format)
+            yield files
     elif is_url(source):
         remote = RemotePath(str(source), storage_options)
         with spool_folder() as folder:

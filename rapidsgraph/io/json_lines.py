@@ -200,6 +200,8 @@ def _written_types(lines: bytes, types: Mapping[str, Any]) -> dict[str, Any]:
         first = json.loads(start[: (start.find(b"\n") + 1) or len(start)])
     except (ValueError, RecursionError):
         return dict(types)
+    if not isinstance(first, dict):  # which the reader reports, with the number of the line
+        return dict(types)
     id_types = {str: pa.string(), int: pa.int64()}
     return {
         name: dtype if pa.types.is_floating(dtype) else id_types.get(type(first.get(name)), dtype)

@@ -452,6 +452,23 @@ def test_errors_of_the_caller_of_a_fifo_are_not_of_the_file(tmp_path):
         raise KeyError("mine")
 
 
+def test_errors_of_open_files_are_those_of_paths(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_bytes(b"source,destination\na\xe9,b\n")
+    with (
+        open(path, encoding="utf-8") as file,
+        pytest.raises(GraphError, match=r"edges.csv: the text is not UTF-8"),
+    ):
+        rg.read_edges(file, device="cpu")
+    content = gzip.compress(b"source,destination\n" + b"1,2\n" * 1000)
+    for damaged in (content[:-20], content[:15] + b"x" + content[16:]):
+        with (
+            gzip.open(io.BytesIO(damaged)) as file,
+            pytest.raises(GraphError, match="GzipFile|truncated|damaged"),
+        ):
+            rg.read_edges(file, format="csv", device="cpu")
+
+
 def test_a_stream_without_end_marker_says_what_to_do(tmp_path):
     table = pa.table(EDGES)
     sink = pa.BufferOutputStream()

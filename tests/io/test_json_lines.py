@@ -121,6 +121,14 @@ def test_missing_columns(put):
         read(put("a.jsonl", '{"from":1,"to":2}\n'))
 
 
+def test_a_block_that_begins_with_no_object(put, monkeypatch):
+    row = '{"source": 1, "destination": 2}\n'
+    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 10 * len(row))
+    path = put("a.jsonl", 10 * row + "[1, 2]\n" + row)
+    with pytest.raises(GraphError, match=r"line 11: it is not a JSON object \(it is \[1, 2\]\)"):
+        read(path)
+
+
 @pytest.mark.parametrize("kind", ["integers", "text", "mixed"])
 def test_many_blocks(put, monkeypatch, kind):
     monkeypatch.setattr(json_lines, "CHUNK_BYTES", 1000)
