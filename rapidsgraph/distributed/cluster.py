@@ -132,7 +132,6 @@ def cluster(
         "distributed.scheduler.no-workers-timeout": seconds,
     }
     create = _gpu_cluster(workers, limit) if use_gpu else _cpu_cluster(workers, limit)
-    protocol = _choose_protocol(protocol, use_gpu)
     from dask import config
     from distributed import Client, SpecCluster
 
@@ -146,7 +145,7 @@ def cluster(
             with _start_lock, config.set(settings):
                 _start_fork_server()
                 local_cluster = create(
-                    protocol=protocol,
+                    protocol=_choose_protocol(protocol, use_gpu),
                     dashboard_address="127.0.0.1:0",  # any free port: several clusters may be open
                     silence_logs=logging.CRITICAL,
                     preload=[__name__],
