@@ -22,7 +22,9 @@ from ..kernels.constants import WARP
 from .parameters import LabelParameters
 from .run_memory import check_run_memory
 
-MIN_SAVINGS = 4  # ratio of all arcs to those of changed labels from which neighbors are marked
+# Only the neighbors of vertices with changed labels are processed if less than 1 / MIN_SAVINGS of
+# all arcs are arcs of these vertices.
+MIN_SAVINGS = 4
 
 
 class DegreeClass(NamedTuple):

@@ -30,8 +30,8 @@ from ..graph.local_graph import LocalGraph
 from ..graph.radix_sort import sort_by_bits
 from ..kernels.constants import COOPERATIVE_THREADS, WARP
 
-# A longer row is summed by a warp of its own: the first of these thresholds that gives at most
-# MAX_WHOLE_ROWS such rows on a GPU, a few per warp, else the last. Each one, NARROW_LENGTH and
+# A warp sums each row that is longer than a threshold. This is the first one that leaves at most
+# MAX_WHOLE_ROWS such rows on a GPU, or else the last one. Thresholds, NARROW_LENGTH and
 # PAGERANK_CHUNK must be the largest in-degree of a class of `classify_rows`.
 WHOLE_ROW_LENGTHS = (16, 64, 256)
 MAX_WHOLE_ROWS = 16_384

@@ -19,10 +19,10 @@ CHUNK_ARCS = 2**22  # arcs per block of the search for zero-weight edges
 def find_predecessors(
     csr: Adjacency, csc: Adjacency, pull_start: Array, distances: Array, predecessors: Array
 ) -> None:
-    """Lower `predecessors` to valid ones, from lists in the order of weights.
+    """Lower each predecessor to the smallest vertex that precedes the vertex on a shortest path.
 
-    Vertices pull from sources at a distance of ``pull_start[0]`` or more, by the CSC; nearer
-    sources push, by the CSR.
+    The lists of both adjacencies are sorted by weight. Vertices pull from sources at a distance of
+    ``pull_start[0]`` or more, by the CSC; nearer sources push, by the CSR.
     """
     num_vertices = csc.offsets.size - 1
     device.launch(

@@ -70,8 +70,8 @@ class IndexStorage:
     cores : int32 array, shape (arcs,)
         For every mu from 2 on, the vertices with at least mu - 1 neighbors, by descending level of
         the last neighbor that makes them cores.
-    core_offsets : int64 array on the host, shape (largest degree,)
-        The vertices for mu start at core_offsets[mu - 2].
+    core_offsets : int64 array on the host, shape (largest degree + 1,)
+        The vertices for mu are ``cores[core_offsets[mu - 2] : core_offsets[mu - 1]]``.
     """
 
     labeling: Labeling

@@ -73,8 +73,8 @@ class DistributedGraph(DistributedStorage):
     num_rows, num_loops_dropped : int
         Number of edges that the graph was built from, and of self-loops dropped from these.
     total_weight : float
-        Sum of the weights of all rows, which no path exceeds; infinite on overflow. Without
-        weights, their number or more.
+        Sum of the weights of all rows, which no path exceeds; infinite on overflow. Not used
+        without weights.
     directed, weighted : bool
     multi_edges, self_loops : str
     built_layout : {"csr", "csc"}

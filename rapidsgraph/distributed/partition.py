@@ -167,7 +167,8 @@ def choose_bounds(
     num_edges, num_vertices : int
         Of all ranks.
     """
-    stride = 2 * num_edges // MAX_SAMPLE | 1  # odd: regular rows often repeat at powers of two
+    # An odd stride, since rows of generated graphs often repeat with a period of a power of two.
+    stride = 2 * num_edges // MAX_SAMPLE | 1
     width = _bin_width(num_vertices)
     num_bins = -(-num_vertices // width)
     counts = np.zeros(num_bins, np.int64)

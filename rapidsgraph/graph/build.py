@@ -133,19 +133,21 @@ def build_graph(
     bound = MAX_BASE_BYTES + MAX_BYTES_PER_NAME * num_names
     are_arrays = vertices is None or isinstance(vertices, range)
     are_arrays = are_arrays and all(isinstance(values, xp.ndarray) for values in endpoints)
-    fits = are_arrays and (num_names < MIN_CHECKED_SIZE or bound <= device.free_memory(xp))
+    skips_estimate = are_arrays and (
+        num_names < MIN_CHECKED_SIZE or bound <= device.free_memory(xp)
+    )
     del endpoints
-    if fits:
+    if skips_estimate:
         more_names = check_vertices(vertices, len(columns.sources), columns.schema.labels, xp)
     else:
         more_names = _check_vertices(columns, vertices, options, check_memory)
     names, *coo = name_vertices(
         columns.sources, columns.destinations, more_names, columns.schema.labels, xp,
-        None if fits else check_table,
+        None if skips_estimate else check_table,
     )  # fmt: skip
     labeling, coo = columns.schema.labeling(names, xp), [*coo, columns.weights]
     del columns
-    if not fits:
+    if not skips_estimate:
         check_memory(csr_build_bytes(num_rows, labeling.num_vertices, **options))
     return build_from_ids(coo, labeling, layout=layout, **policies)
 

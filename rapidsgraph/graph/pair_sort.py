@@ -187,7 +187,8 @@ def _sort_on_cpu(
         packed.sort()
         return SortedPairs(offsets, packed.astype(np.int32))  # the low half
     index_type: type[np.integer] = np.int32 if size < 2**31 else np.int64
-    # Each chunk has a counter per key, so there are no more chunks than keys repeat on average.
+    # Each chunk needs `num_keys` counters. With at most size / num_keys chunks, all counters take
+    # no more memory than the pairs.
     num_threads = device.num_threads()
     num_chunks = max(1, min(num_threads, size // max(max_keys, 1)))
     order = np.arange(size, dtype=index_type) if with_order else np.empty(0, index_type)

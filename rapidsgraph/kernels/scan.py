@@ -112,7 +112,7 @@ def join_cores(
                 neighbor = np.uint64(neighbors[np.uint64(arc)])
                 is_other_core = is_core[neighbor]
                 if is_other_core & (neighbor > row) & (floor == 0):
-                    continue  # its own list has this edge
+                    continue  # the row of the neighbor reports this edge
                 is_similar = _similar(row, arc, neighbors, common, sizes, numerator, denominator)
                 # No other branch depends on a flag of the arc, since it could not be predicted.
                 if (

@@ -228,7 +228,7 @@ LINEAR = {
     "strongly_connected_components",
     "weakly_connected_components",
 }
-# Functions that NetworkX computes by calling others of LINEAR, which count the call.
+# Functions that NetworkX implements by calling one of LINEAR, so that they must not count twice.
 NESTED = {
     "bfs_predecessors",
     "bfs_successors",

@@ -130,7 +130,7 @@ class _TableLabeling(Labeling):
             ):
                 return self._first[:0]
             arrays[name] = values.astype(dtype)
-            if is_integer:  # without limits beyond int64, which CuPy does not compare
+            if is_integer:  # cast back, since CuPy cannot compare with bounds beyond int64
                 keep &= arrays[name].astype(values.dtype) == values
                 keep &= (arrays[name] < 0) == (values < 0)
         rows = make_frame({**arrays, "is_name": keep}, self.xp)
