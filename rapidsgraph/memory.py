@@ -52,6 +52,7 @@ from .validation import (
     check_choice,
     check_count,
     check_flag,
+    check_same_number,
     choose_weight,
     is_default_weight,
 )
@@ -271,14 +272,17 @@ def _frame_stats(
     weight: str | None,
 ) -> EdgeStats:
     _, frame = frames.normalize_frame(frame, "graph_or_path")
-    labels = [*as_list(source or "source"), *as_list(destination or "destination")]
+    source = "source" if source is None else source
+    destination = "destination" if destination is None else destination
+    check_same_number(as_list(source), as_list(destination))
+    labels = [*as_list(source), *as_list(destination)]
     weight = choose_weight(weight, frames.column_names(frame), labels)
     if weight is not None:
         frames.get_column(frame, weight, "weight")  # raises if it does not exist
     endpoints: list[list[Any]] = []
     copy_bytes = 0
     for end, names in (("source", source), ("destination", destination)):
-        labels = as_list(names or end)
+        labels = as_list(names)
         columns = [frames.get_column(frame, label, end) for label in labels]
         copy_bytes += sum(
             frames.copied_bytes(values, frame[label])
@@ -307,7 +311,7 @@ def _input_stats(
     )
     declared = declared_vertices(files)
     num_declared = None if declared is None else len(declared)
-    num_columns = len(as_list(source or "source"))
+    num_columns = len(as_list("source" if source is None else source))
     text_bytes = 0
     if kind == "integer":
         num_names = 2 * rows + (num_declared or 0)

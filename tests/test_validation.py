@@ -1,11 +1,13 @@
 """Checks of arguments: which values pass, and the parameter and value of the error."""
 
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import rapidsgraph as rg
 from rapidsgraph import validation
 from rapidsgraph.errors import GraphError, InsufficientMemoryError
 
@@ -24,10 +26,12 @@ NAN, INF = math.nan, math.inf
         (validation.check_count, (), 2**63),
         (validation.check_count, (), 1.0),
         (validation.check_count, (), True),
+        (validation.check_count, (), np.timedelta64(1, "s")),
         (validation.check_number, (), -1e-300),
         (validation.check_number, (), NAN),
         (validation.check_number, (), "1"),
         (validation.check_number, (), True),
+        (validation.check_number, (), np.timedelta64(1, "s")),
         (validation.check_number, (1,), 1.5),
     ],
 )
@@ -37,6 +41,19 @@ def test_an_error_has_the_parameter_and_the_value(check, arguments, value):
     assert info.value.parameter == "option"
     assert info.value.value is value
     assert str(info.value.with_fields(parameter="--option")).startswith("--option is ")
+
+
+@pytest.mark.parametrize("progress", ["yes", 1, np.True_])
+def test_progress_is_a_flag_or_a_function(progress, tmp_path):
+    graph = rg.Graph({"source": [0], "destination": [1]})
+    calls = (
+        partial(rg.pagerank, graph), partial(rg.bfs, graph, 0), partial(rg.sssp, graph, 0),
+        partial(rg.LayeredEdgeList.build, graph, 0),
+        partial(rg.LayeredEdgeList.build(graph, 0).save, tmp_path / "layers"),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(GraphError, match="progress is .*; it can be True, False, None or a"):
+            call(progress=progress)
 
 
 def test_valid_values_pass():

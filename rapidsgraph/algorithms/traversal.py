@@ -31,7 +31,7 @@ from ..kernels.constants import (
     NO_VERTEX,
     SHARED_FRONTIER,
 )
-from ..validation import check_number, reject
+from ..validation import check_number, is_integer_type, reject
 from .parameters import FRAME_OPTIONS, SearchParameters
 from .predecessors import (
     find_predecessors,
@@ -43,7 +43,9 @@ from .run_memory import Algorithm, check_run_memory
 
 logger = logging.getLogger(__name__)
 
-SHARED_VERTEX_BYTES = 24  # two frontiers in shared memory: an int64 list and an int32 id each
+# Shared memory per vertex of a small graph: in each of two frontiers an int64 entry of a list and
+# an int32 id.
+SHARED_VERTEX_BYTES = 24
 NUM_COUNTERS = 24  # of bfs.cu and sssp.cu: three sets per round, report and team barrier
 ZEROED_BUFFERS = ("counters", "arrived_blocks")  # by which blocks synchronize
 GPU_FULL_WIDTH_DEGREE = 4  # mean degree up to which a GPU begins with the full width
@@ -198,7 +200,7 @@ def check_depth_limit(limit: Any) -> int:
     """Return the limit as int, NO_VERTEX for None; it must be an integer, 0 or more."""
     if limit is None:
         return NO_VERTEX
-    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
+    if not is_integer_type(limit) or limit < 0:
         reject("depth_limit", limit, "it must be a number of edges, 0 or more")
     return min(int(limit), NO_VERTEX)
 

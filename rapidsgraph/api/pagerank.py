@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ..algorithms.pagerank import (
     METHODS,
     PRECISIONS,
@@ -22,7 +20,14 @@ from ..frames import Frame, VertexValues
 from ..graph.local_graph import GraphLike
 from ..kernels.constants import WARP
 from ..progress import Progress
-from ..validation import check_choice, check_count, reject, suggest_parameters
+from ..validation import (
+    check_choice,
+    check_count,
+    check_progress,
+    is_integer_type,
+    reject,
+    suggest_parameters,
+)
 
 MAX_BLOCK_THREADS = 1024
 
@@ -155,6 +160,7 @@ def pagerank(
     damping, tolerance = check_formula_parameters(damping, tolerance, dangling)
     check_count("max_iterations", max_iterations, math.inf)
     check_choice("precision", precision, PRECISIONS)
+    check_progress(progress)
     if launch is not None:
         _check_launch(launch, method)
     parameters = PageRankParameters(
@@ -177,12 +183,7 @@ def _check_launch(launch: Any, method: str) -> None:
             value=launch,
         )
     is_pair = isinstance(launch, (tuple, list)) and len(launch) == 2
-    if not is_pair or not all(
-        isinstance(number, (int, np.integer))
-        and not isinstance(number, bool)
-        and 0 < number < 2**31
-        for number in launch
-    ):
+    if not is_pair or not all(is_integer_type(number) and 0 < number < 2**31 for number in launch):
         reject("launch", launch, "it must be (blocks, threads), both positive, below 2^31")
     if launch[1] > MAX_BLOCK_THREADS or (method == "warp" and launch[1] % WARP):
         requirement = f"{MAX_BLOCK_THREADS} threads per block is the most, and warp needs a "

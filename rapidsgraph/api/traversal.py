@@ -16,6 +16,7 @@ from ..validation import (
     FramesMethod,
     check_choice,
     check_flag,
+    check_progress,
     suggest_parameters,
 )
 
@@ -108,6 +109,7 @@ def bfs(
     check_choice("method", method, FRAMES_METHODS)
     max_distance = float(check_depth_limit(depth_limit))
     check_flag("predecessors", predecessors)
+    check_progress(progress)
     parameters = SearchParameters(
         source=source, max_distance=max_distance, predecessors=bool(predecessors), method=method,
         memory_limit=memory_limit, progress=progress,
@@ -203,6 +205,7 @@ def sssp(
     check_choice("method", method, FRAMES_METHODS)
     max_distance = check_cutoff(cutoff)
     check_flag("predecessors", predecessors)
+    check_progress(progress)
     parameters = SearchParameters(
         source=source, max_distance=max_distance, predecessors=bool(predecessors), method=method,
         memory_limit=memory_limit, progress=progress,

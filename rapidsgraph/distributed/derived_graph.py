@@ -219,7 +219,8 @@ def neighborhood(graph: DistributedGraph, vertices: Vertices, hops: Any) -> Fram
     check_hops(hops)
     graph.check_name_collisions("distance")
     search = Search(
-        is_sssp=False, weighted=False, predecessors=False, cutoff=float(hops), can_overflow=False,
+        is_sssp=False, weighted=False, predecessors=False, can_overflow=False,
+        cutoff=float(min(hops, graph.num_vertices)),
         max_replica_arcs=get_max_replica_arcs(graph.device),
     )  # fmt: skip
     # The transpose would take longer than one search without it.

@@ -202,6 +202,10 @@ def _convert_column(values: Any, name: Any, parameter: str) -> Column:
     """
     fit = "numbers" if parameter in ("weight", "values") else "integers or text"
     library = library_name(values)
+    if getattr(values, "nlevels", 1) > 1 or is_frame(values):
+        raise GraphError(
+            "{column} holds several columns; pass a frame that has them as columns", column=name
+        )
     if library == "pandas" and not hasattr(values, "iloc"):  # an Index
         values = importlib.import_module("pandas").Series(values)
     if library == "polars":

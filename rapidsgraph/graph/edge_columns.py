@@ -17,6 +17,7 @@ from ..frames import Column, Frame
 from ..validation import (
     FRAME_WEIGHT_HINT,
     as_list,
+    check_same_number,
     check_weights,
     choose_weight,
     is_default_weight,
@@ -105,13 +106,7 @@ def _read_columns(
     """Return the checked columns of a normalized frame; see `read_columns`."""
     endpoints = [as_list(source), as_list(destination)]
     weight = choose_weight(weight, frames.column_names(edges), [*endpoints[0], *endpoints[1]])
-    if len(endpoints[0]) != len(endpoints[1]) or not endpoints[0]:
-        raise GraphError(
-            f"source has {len(endpoints[0])} columns and destination {len(endpoints[1])}; both "
-            "need the same number, at least one",
-            parameter="source",
-            value=source,
-        )
+    check_same_number(*endpoints)
     try:
         sources, destinations = (
             [frames.get_column(edges, name, parameter) for name in names]

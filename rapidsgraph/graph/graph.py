@@ -17,7 +17,7 @@ from . import derived_graph, export
 from .build import as_local_graph, build_graph
 from .local_graph import BuildReport, LocalGraph, SelfLoops, StoredGraph
 from .multi_edges import DEFAULT_MULTI_EDGES, MultiEdges
-from .vertex_arguments import find_vertices
+from .vertex_arguments import find_vertices, is_scalar
 
 # What properties and methods of `Graph` do with a LocalGraph, by name.
 _LOCAL_METHODS: dict[str, Callable[..., Any]] = {
@@ -457,7 +457,8 @@ class Graph(StoredGraph):
         hash(vertex)  # a list of names is a TypeError, as in a dict
         is_local = isinstance(self._storage, LocalGraph)
         schema = self._storage.labeling.names if is_local else self._storage.schema
-        if isinstance(vertex, tuple) != (len(schema.labels) > 1):
+        is_tuple = isinstance(vertex, tuple)
+        if is_tuple != (len(schema.labels) > 1) or not (is_tuple or is_scalar(vertex)):
             return False
         try:
             if is_local:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, format_value
-from ..validation import check_vertex_count, reject
+from ..validation import check_vertex_count, is_integer_type, reject
 from .vertex_names import Labeling
 
 
@@ -132,10 +132,11 @@ def is_one_vertex(labeling: Labeling, vertices: Any) -> bool:
     """Return whether an argument of `find_vertices` is one vertex rather than several."""
     if isinstance(vertices, tuple):
         return len(labeling.names.labels) > 1
-    return _is_scalar(vertices)
+    return is_scalar(vertices)
 
 
-def _is_scalar(vertices: Any) -> bool:
+def is_scalar(vertices: Any) -> bool:
+    """Return whether an argument is no collection, frame or array of vertices."""
     is_sized = hasattr(vertices, "__len__") or isinstance(vertices, Iterator)
     is_sized |= frames.is_frame(vertices) or frames.is_dask(vertices)
     return isinstance(vertices, (str, bytes)) or not is_sized or getattr(vertices, "ndim", 1) == 0
@@ -161,7 +162,7 @@ def _tabulate(labeling: Labeling, vertices: Any, parameter: str) -> dict[str, An
     if isinstance(vertices, range):
         # A range names more vertices than it may have only if one of them is absent.
         vertices = list(vertices[: labeling.num_vertices + 1])
-    if _is_scalar(vertices):
+    if is_scalar(vertices):
         is_boxed = isinstance(vertices, np.ndarray) and vertices.dtype.kind in "OT"
         vertices = [vertices.item() if is_boxed else vertices]
     if len(labels) == 1:
@@ -225,7 +226,7 @@ def check_vertex_range(vertices: Any, num_columns: int) -> Any:
     GraphError
         A range has a step or a negative end, is too long, or stands for names of several columns.
     """
-    if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool):
+    if is_integer_type(vertices):
         vertices = range(int(vertices)) if vertices >= 0 else vertices
     if isinstance(vertices, range):
         if num_columns > 1:

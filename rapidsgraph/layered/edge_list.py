@@ -19,7 +19,7 @@ from ..graph.multi_edges import DEFAULT_MULTI_EDGES, MultiEdges
 from ..io.formats import Format
 from ..io.inputs import Input, InputFiles
 from ..progress import Progress, reporter
-from ..validation import DEFAULT_WEIGHT, check_count, suggest_parameters
+from ..validation import DEFAULT_WEIGHT, check_count, check_progress, suggest_parameters
 from .build import build_storage, make_combined_frame, make_edge_frame, make_layer_frame
 from .cache import (
     build_from_file,
@@ -166,6 +166,7 @@ class LayeredEdgeList(StoredGraph):
         """
         minimum_edges = _check_minimum_edges(minimum_edges)
         check_count("partition_bytes", partition_bytes)
+        check_progress(progress)
         options = {
             "source": source, "destination": destination, "weight": weight, "directed": directed,
             "multi_edges": multi_edges, "self_loops": self_loops, "vertices": vertices,
@@ -294,6 +295,7 @@ class LayeredEdgeList(StoredGraph):
         call builds it again.
         """
         choose(device)
+        check_progress(progress)
         options = {
             "source": source, "destination": destination, "weight": weight, "directed": directed,
             "multi_edges": multi_edges, "self_loops": self_loops, "vertices": vertices,
@@ -330,6 +332,7 @@ class LayeredEdgeList(StoredGraph):
             missing, or the list is distributed over a cluster.
         """
         storage = self._local_storage("save")
+        check_progress(progress)
         with reporter(progress, "Saving", len(storage.table)) as report:
             save_store(storage, path, report)
 

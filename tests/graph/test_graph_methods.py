@@ -269,3 +269,12 @@ def test_adjacencies_that_another_thread_builds_meanwhile(check, read, monkeypat
     monkeypatch.setattr(f"rapidsgraph.graph.{check}", build_other)
     assert_frame_equal(read(graph), expected)
     assert calls
+
+
+@pytest.mark.parametrize("partitions", [0, 2])
+@pytest.mark.parametrize("other", [range(2), frozenset({0, 1}), frozenset(), "0", None, 1.0, (0,)])
+def test_what_is_no_vertex_is_not_in_a_graph(partitions, other):
+    edges = pandas.DataFrame({"source": [0, 1], "destination": [1, 2]})
+    graph = rg.Graph(in_partitions(edges, partitions) if partitions else edges)
+    assert 1 in graph and np.int64(2) in graph and 3 not in graph
+    assert other not in graph and iter([0]) not in graph
