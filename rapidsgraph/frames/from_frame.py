@@ -202,7 +202,8 @@ def _convert_column(values: Any, name: Any, parameter: str) -> Column:
     """
     fit = "numbers" if parameter in ("weight", "values") else "integers or text"
     library = library_name(values)
-    if getattr(values, "nlevels", 1) > 1 or is_frame(values):
+    is_table = getattr(values, "ndim", 1) == 2 and hasattr(values, "columns")
+    if is_table or getattr(values, "nlevels", 1) > 1:
         raise GraphError(
             "{column} holds several columns; pass a frame that has them as columns", column=name
         )

@@ -100,3 +100,15 @@ def test_the_cast_of_a_hint_works(library, values):
             for name, column in columns.items()
         }
     assert rg.Graph(frame).num_edges == 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pandas.DataFrame({"a": [0], "b": [1]}), pandas.MultiIndex.from_tuples([(0, 1)])],
+    ids=["frame", "index"],
+)
+def test_several_columns_as_one(values):
+    with pytest.raises(rg.GraphError, match="column 'source' holds several columns; pass a frame"):
+        rg.Graph({"source": values, "destination": [1]})
+    with pytest.raises(rg.GraphError):
+        rg.bfs(rg.Graph({"source": [0], "destination": [1]}), values)
