@@ -505,7 +505,9 @@ def test_help():
     shown = run("scan", "--help").stdout
     assert "Usage" in shown
     assert "(SCAN)" in shown
-    assert "0.1 to 0.9 by 0.1, 2 to 5" in " ".join(re.sub("│", " ", shown).split())
+    assert "epsilon 0.1 to 0.9 in steps of 0.1, mu 2 to 5" in " ".join(
+        re.sub("│", " ", shown).split()
+    )
     assert "scan" in run("--help").stdout
 
 
