@@ -276,7 +276,7 @@ def in_memory(data: Any) -> Any:
     Raises
     ------
     GraphError
-        If it is a layered edge list on a cluster, which is not collected.
+        If it is a layered edge list on a cluster, which cannot be collected.
     """
     engine = engine_of(data)
     if engine == "distributed_layered":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import re
 import sys
 import warnings
@@ -21,20 +22,22 @@ logging.getLogger("rapidsgraph").addHandler(logging.NullHandler())
 
 CALLER_PACKAGES = ("rapidsgraph.", "numba.", "contextlib.")  # between the user and a warning
 MAX_VALUE_LENGTH = 200  # characters of a value in a message
-PLACEHOLDER = re.compile(r"\{(row|parameter|column|value|path|hint)\}")
+# Of templates. Those of the value and the path are put in place of their text, whose braces stay.
+PLACEHOLDER = re.compile(r"\{(row|parameter|column|hint)\}|\0(value|path)\0")
+VALUE, PATH = "\0value\0", "\0path\0"
 
 
 class GraphError(ValueError):
-    """Report that a graph, file or parameter cannot be used as given.
+    """Raised if a graph, file or parameter cannot be used as given.
 
     Parameters
     ----------
     message : str
         What is wrong, where, and what would work. The placeholders ``{row}``, ``{parameter}``,
-        ``{column}``, ``{value}``, ``{path}`` and ``{hint}`` are replaced by the fields;
-        ``{column}`` becomes ``column 'name'``, or the parameter where the values come from no
-        column. Other braces stay as they are, and so do those of a value and a path. A message
-        without ``{row}`` begins with the partition, if there is one.
+        ``{column}`` and ``{hint}`` are replaced by the fields; ``{column}`` becomes
+        ``column 'name'``, or the parameter where the values come from no column. Other braces stay
+        as they are, and so do those of a value and a path. A message without ``{row}`` begins with
+        the partition, if there is one.
     parameter : str, optional
         Name of the parameter that was given a wrong value.
     column : str, optional
@@ -79,9 +82,11 @@ class GraphError(ValueError):
     ) -> None:
         self.parameter, self.column, self.row = parameter, column, row
         self.value, self.path, self.hint, self.partition = value, path, hint, partition
+        if isinstance(value, (str, bytes, tuple, list)) and "{" in (text := format_value(value)):
+            message = message.replace(text, VALUE)
+        if isinstance(path, (str, os.PathLike)) and "{" in str(path):
+            message = message.replace(str(path), PATH)
         self._template = message
-        if type(value) in (str, tuple) and "{" in (text := format_value(value)):
-            self._template = message.replace(text, "{value}")  # whose braces stay
         super().__init__(self._format_message())
 
     def with_fields(self, **fields: Any) -> Self:
@@ -103,9 +108,9 @@ class GraphError(ValueError):
         The line of a text file, counted from 1, replaces the row in the message.
         """
         if line is None:
-            return self.with_fields(path=path, _template=f"{{path}}: {self._template}")
+            return self.with_fields(path=path, _template=f"{PATH}: {self._template}")
         template = self._template.replace(" in row {row} of ", " in ").replace(" in row {row}", "")
-        return self.with_fields(path=path, _template=f"{{path}}, line {line}: {template}")
+        return self.with_fields(path=path, _template=f"{PATH}, line {line}: {template}")
 
     def with_frame(self, parameter: str) -> Self:
         """Return a copy of the error that begins with the parameter whose frame is wrong."""
@@ -128,11 +133,11 @@ class GraphError(ValueError):
             "row": row, "parameter": self.parameter, "column": column, "path": self.path,
             "hint": self.hint,
         }  # fmt: skip
-        if "{value}" in message:
+        if VALUE in message:
             fields["value"] = format_value(self.value)
 
         def replace(placeholder: re.Match[str]) -> str:
-            field = fields.get(placeholder[1])
+            field = fields.get(placeholder[1] or placeholder[2])
             return placeholder[0] if field is None else str(field)
 
         return PLACEHOLDER.sub(replace, message)
@@ -167,11 +172,11 @@ class MissingColumnError(GraphError):
 
 
 class VertexNotFoundError(GraphError):
-    """Report that a vertex is not in the graph; `value` is its name."""
+    """Raised if a vertex is not in the graph; `value` is its name."""
 
 
 class VertexTypeError(GraphError):
-    """Report that a vertex name is of another type than the names of the graph.
+    """Raised if a vertex name is of another type than the names of the graph.
 
     Attributes
     ----------
@@ -187,7 +192,7 @@ class VertexTypeError(GraphError):
 
 
 class ConvergenceError(GraphError):
-    """Report that an iteration ended before its tolerance was reached.
+    """Raised if an iteration ended before its tolerance was reached.
 
     Attributes
     ----------
@@ -256,11 +261,11 @@ class InsufficientMemoryError(GraphError, MemoryError):
 
 
 class ClusterError(GraphError):
-    """Report that a Dask cluster cannot complete a call."""
+    """Raised if a Dask cluster cannot complete a call."""
 
 
 class WorkerLostError(ClusterError):
-    """Report that no worker was left for longer than the time limit.
+    """Raised if no worker was left for longer than the time limit.
 
     Attributes
     ----------
@@ -286,7 +291,7 @@ class WorkerLostError(ClusterError):
 
 
 class SchedulerLostError(ClusterError):
-    """Report that the Dask scheduler does not answer, or that its connection is closed.
+    """Raised if the Dask scheduler does not answer, or its connection is closed.
 
     Attributes
     ----------
@@ -316,7 +321,7 @@ class SchedulerLostError(ClusterError):
 
 
 class VerificationError(GraphError):
-    """Report that a result does not satisfy the definition it was checked against."""
+    """Raised if a result does not satisfy the definition it was checked against."""
 
 
 class WeightWarning(UserWarning):

@@ -123,14 +123,14 @@ def check_flag(parameter: str, value: object) -> None:
 
 def check_count(parameter: str, value: Any, limit: float = 2**63) -> None:
     """Raise GraphError unless `value` is an integer above 0 and below 2^63, or infinity."""
-    if not is_integer_type(value) or not 0 < value < limit:
+    if not is_integral(value) or not 0 < value < limit:
         bound = "" if limit == math.inf else ", below 2^63"
         reject(parameter, value, f"it must be an integer above 0{bound}")
 
 
 def check_seed(seed: Any) -> None:
     """Raise GraphError unless `seed` is None or an integer from 0 to 2^63 - 1."""
-    if seed is not None and not (is_integer_type(seed) and 0 <= seed < 2**63):
+    if seed is not None and not (is_integral(seed) and 0 <= seed < 2**63):
         reject("seed", seed, "it must be None or an integer, 0 or more, below 2^63")
 
 
@@ -140,7 +140,7 @@ def check_progress(progress: Any) -> None:
         reject("progress", progress, "it can be True, False, None or a function")
 
 
-def is_integer_type(value: object) -> bool:
+def is_integral(value: object) -> bool:
     """Return whether a value is an integer of Python or NumPy, and no Boolean or time."""
     is_other = isinstance(value, (bool, np.timedelta64))  # subclasses of integers
     return isinstance(value, (int, np.integer)) and not is_other
@@ -155,7 +155,7 @@ def is_integer(value: object) -> bool:
 
 def check_number(parameter: str, value: Any, maximum: float = math.inf) -> float:
     """Return `value` as float; raise GraphError unless it is a number from 0 to `maximum`."""
-    is_number = is_integer_type(value) or isinstance(value, (float, np.floating))
+    is_number = is_integral(value) or isinstance(value, (float, np.floating))
     if not is_number or not 0 <= value <= maximum:
         bounds = ", 0 or more" if maximum == math.inf else f" from 0 to {maximum}"
         reject(parameter, value, f"it must be a number{bounds}")
@@ -173,7 +173,7 @@ def parse_bytes(value: Any, parameter: str) -> int:
         units = {unit.lower(): size for unit, size in UNITS.items()}
         size = match and units.get(match[2].lower())
         number = float(match[1]) * size if match and size else None
-    is_number = is_integer_type(number) or isinstance(number, (float, np.floating))
+    is_number = is_integral(number) or isinstance(number, (float, np.floating))
     if not is_number or not 1 <= number < 2**63:
         reject(
             parameter,

@@ -111,9 +111,17 @@ def test_braces_of_values_and_paths_stay():
     )
     assert str(error) == "source: vertex '{row}{hint}' is wrong"
     assert str(error.with_path("{column}.csv", 7)) == f"{{column}}.csv, line 7: {error}"
+    for duplicate in (copy.copy, lambda error: pickle.loads(pickle.dumps(error))):
+        assert str(duplicate(error)) == str(error)
+        assert str(duplicate(error).with_path("a.csv")) == f"a.csv: {error}"
     graph = rg.Graph({"source": ["a"], "destination": ["b"]})
     with pytest.raises(GraphError, match=r"^source: vertex '{parameter}' is not in the graph$"):
         rg.bfs(graph, "{parameter}")
+    for name in ("{path}.csv", "{value}.csv", "{row}.csv"):
+        with pytest.raises(GraphError, match=f"^{name}: there is no such file"):
+            rg.read_edges(name)
+    with pytest.raises(GraphError, match="no column '{value}'; the columns are source"):
+        rg.Graph({"source": [0], "destination": [1]}, source="{value}")
 
 
 def test_with_fields_changes_the_message_of_a_copy():

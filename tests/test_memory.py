@@ -17,6 +17,7 @@ import rapidsgraph as rg
 from rapidsgraph import device, frames, validation
 from rapidsgraph.algorithms import run_memory
 from rapidsgraph.algorithms.pagerank import MAX_DIRECT_ITERATIONS
+from rapidsgraph.frames import factorize
 from rapidsgraph.graph.build import MAX_BASE_BYTES, MAX_BYTES_PER_NAME, MIN_CHECKED_SIZE
 from rapidsgraph.graph.build_memory import (
     ARROW_POOL_BYTES,
@@ -434,6 +435,32 @@ def test_build_beyond_free_memory_is_rejected(make_arrays, monkeypatch):
     assert (caught.value.needed, caught.value.free) == (needed, needed - 1)
     assert isinstance(caught.value, MemoryError)
     assert isinstance(caught.value, rg.GraphError)
+
+
+@pytest.mark.parametrize("num_columns", [1, 2])
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3, 0.5])
+def test_a_build_fits_in_its_estimate(num_columns, share, monkeypatch):
+    """Distinct names are merged chunk by chunk, and each merge is checked."""
+    for module in (frames, factorize):
+        monkeypatch.setattr(module, "CHUNK_ROWS", 2**12)
+    rows, random = 200_000, np.random.default_rng(1)
+    names = random.integers(0, 2**62, int(2 * rows * share))
+    frame = {}
+    for end in ("source", "destination"):
+        ids = random.integers(0, names.size, rows)
+        columns = [names[ids]] if num_columns == 1 else [ids % 601, names[ids]]
+        frame |= {f"{end}_{number}": values for number, values in enumerate(columns)}
+    ends = [[name for name in frame if name.startswith(end)] for end in ("source", "destination")]
+    estimate = rg.estimate_memory(
+        frame, "connected_components", source=ends[0], destination=ends[1],
+        num_vertices=rg.Graph(frame, *ends).num_vertices,
+    ).needed  # fmt: skip
+    monkeypatch.setattr(validation, "MIN_CHECKED_BYTES", 0)
+    monkeypatch.setattr("rapidsgraph.graph.build.MIN_CHECKED_SIZE", 0)
+    checks = []
+    monkeypatch.setattr(device, "free_memory", lambda xp: checks.append(1) or estimate)
+    rg.Graph(frame, *ends)
+    assert len(checks) > 5
 
 
 def test_run_beyond_free_memory_is_rejected(make_arrays, monkeypatch):

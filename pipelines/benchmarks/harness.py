@@ -102,6 +102,8 @@ def parse_options(
             parser.error(f"--graphs {error}")
     if options.output and options.output.suffix != ".jsonl" and options.output.is_file():
         parser.error(f"--output {options.output} is a file; name a folder or FILE.jsonl")
+    if options.output and options.output.suffix == ".jsonl" and options.output.is_dir():
+        parser.error(f"--output {options.output} is a folder; name one without .jsonl, or a file")
     options.on_gpu = options.device != "cpu" and not problem
     return options
 

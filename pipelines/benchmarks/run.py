@@ -80,7 +80,7 @@ def run(arguments: Sequence[str] | None = None) -> list[Record]:
         print_names(options)
         return []
     suites = list(select(options.names))
-    if len(suites) > 1 and options.output and options.output.suffix:
+    if len(suites) > 1 and options.output and options.output.suffix == ".jsonl":
         raise SystemExit(f"run.py: --output {options.output} is one file, for one suite")
     return [row for suite in suites for row in suite.run(options)]
 

@@ -31,7 +31,7 @@ from ..kernels.constants import (
     NO_VERTEX,
     SHARED_FRONTIER,
 )
-from ..validation import check_number, is_integer_type, reject
+from ..validation import check_number, is_integral, reject
 from .parameters import FRAME_OPTIONS, SearchParameters
 from .predecessors import (
     find_predecessors,
@@ -200,7 +200,7 @@ def check_depth_limit(limit: Any) -> int:
     """Return the limit as int, NO_VERTEX for None; it must be an integer, 0 or more."""
     if limit is None:
         return NO_VERTEX
-    if not is_integer_type(limit) or limit < 0:
+    if not is_integral(limit) or limit < 0:
         reject("depth_limit", limit, "it must be a number of edges, 0 or more")
     return min(int(limit), NO_VERTEX)
 

@@ -24,7 +24,7 @@ from ..validation import (
     check_choice,
     check_count,
     check_progress,
-    is_integer_type,
+    is_integral,
     reject,
     suggest_parameters,
 )
@@ -183,7 +183,7 @@ def _check_launch(launch: Any, method: str) -> None:
             value=launch,
         )
     is_pair = isinstance(launch, (tuple, list)) and len(launch) == 2
-    if not is_pair or not all(is_integer_type(number) and 0 < number < 2**31 for number in launch):
+    if not is_pair or not all(is_integral(number) and 0 < number < 2**31 for number in launch):
         reject("launch", launch, "it must be (blocks, threads), both positive, below 2^31")
     if launch[1] > MAX_BLOCK_THREADS or (method == "warp" and launch[1] % WARP):
         requirement = f"{MAX_BLOCK_THREADS} threads per block is the most, and warp needs a "

@@ -158,8 +158,9 @@ def sssp(
         in double precision, from the source on. The predecessor is the smallest of the vertices
         that precede the vertex on a shortest path and are nearer to a source. Vertices without such
         a predecessor are reached along zero-weight edges by a BFS from all others; their
-        predecessor is the smallest vertex in the previous level of that BFS. Sources and unreached
-        vertices have none: null, or as for `bfs` in a dict of arrays.
+        predecessor is the smallest vertex of the previous level of that BFS from which such an edge
+        leads to them. Sources and unreached vertices have none: null, or as for `bfs` in a dict of
+        arrays.
 
     Raises
     ------

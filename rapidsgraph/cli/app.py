@@ -38,6 +38,16 @@ DeviceOption = Annotated[
 ]
 
 COLUMN_PARAMETERS = "source", "destination", "weight"  # options have the same names
+FILE_PARAMETERS = {  # of commands, which name a file
+    "edges": "EDGES",
+    "output": "--output",
+    "vertices": "--vertices",
+    "roots_file": "--from-file",
+    "personalization": "--personalization",
+    "dangling": "--dangling",
+    "start": "--start",
+    "pairs": "--pairs",
+}
 OPTIONS = {  # option of the commands by parameter of the library
     "source": "--from",
     "root": "--from",
@@ -85,7 +95,7 @@ def command(
         @_with_message_options
         @functools.wraps(function)
         def run(**arguments: Any) -> None:
-            for parameter, text in (("edges", "EDGES"), ("output", "--output")):
+            for parameter, text in FILE_PARAMETERS.items():
                 if arguments.get(parameter) == "":
                     fail(f"{text} is empty; name a file")
             try:

@@ -23,7 +23,7 @@ from ..io.remote import display_url
 from ..layered import cache
 from ..layered.cache import DEFAULTS
 from ..validation import check_path, parse_bytes
-from .files import is_file_or_folder, open_edges
+from .files import STREAM, is_file_or_folder, open_edges
 from .messages import EXECUTION, flag_option
 from .options import (
     CommandRun,
@@ -108,7 +108,9 @@ def check_has_place(context: typer.Context, edges: str) -> None:
         name = display_url(edges)
         roots = context.params.get("roots") or [context.params.get("root")]
         root = shlex.quote(roots[0]) if len(roots) == 1 and roots[0] else "VERTEX"
-        options = _format_given_options(context, ["format", *INPUT_OPTIONS])
+        options = [*_format_given_options(context, ["format", *INPUT_OPTIONS, "minimum_edges"])]
+        if edges == STREAM and not is_given(context, "format"):
+            options = ["--format FORMAT", *options]
         words = ["rapidsgraph", "layer", shlex.quote(name), "--from", root, *options]
         hint = f"build them with `{' '.join(words)} --output FOLDER`, and give that folder"
         raise GraphError(

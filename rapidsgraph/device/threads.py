@@ -35,7 +35,8 @@ def kernel_lock() -> threading.Lock:
     Numba's workqueue layer aborts the process if two threads enter parallel kernels at once. A
     parallel kernel is called within ``with kernel_lock(), limit_threads(size):``. The lock itself
     is in the statement, since a signal could interrupt a Python function that acquires it after it
-    has done so, and the lock would never be released.
+    has done so, and the lock would never be released. With Python 3.14 a signal can still arrive
+    between the acquisition and the block (https://github.com/python/cpython/issues/148874).
     """
     return _kernel_lock
 
@@ -53,7 +54,7 @@ class limit_threads:  # noqa: N801  a context manager, which contextlib would ma
     """Run parallel Numba kernels with as many threads as `size` work items deserve.
 
     Waking threads takes longer than a small kernel, so below `MIN_PARALLEL_SIZE` items there is
-    one thread; without `size` the number of threads stays as it is.
+    one thread; without `size` the number of threads stays as it is. Contexts cannot be nested.
 
     Raises
     ------
@@ -113,14 +114,14 @@ def check_num_threads() -> None:
 
 
 def num_threads() -> int:
-    """Return the number of threads of Numba's parallel loops.
+    """Return the number of threads of Numba's parallel loops, without the limit of small kernels.
 
     Raises
     ------
     GraphError
         If Numba cannot load the threading layer of its settings.
     """
-    return _thread_functions()[0]()
+    return max(_limit.num_threads, _thread_functions()[0]())
 
 
 @functools.cache

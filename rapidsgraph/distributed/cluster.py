@@ -328,8 +328,8 @@ def _abort_start(clusters: set, processes: list) -> None:
 
     for local_cluster in set(SpecCluster._instances) - clusters:
         SpecCluster._instances.discard(local_cluster)
-        runner = local_cluster._loop_runner
-        if runner.is_started():
+        runner = getattr(local_cluster, "_loop_runner", None)
+        if runner is not None and runner.is_started():
             # Its only further errors are about the processes that are terminated below.
             runner.loop.asyncio_loop.set_exception_handler(lambda *_: None)
             atexit.register(runner.stop)

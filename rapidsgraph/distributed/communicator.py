@@ -32,7 +32,7 @@ LOST_RESULT = "the result of a distributed call was on a worker that is lost; re
 
 
 class RankLostError(ClusterError):
-    """Report that another rank of a collective has failed or does not answer."""
+    """Raised if another rank of a collective has failed or does not answer."""
 
 
 class Communicator(ABC):

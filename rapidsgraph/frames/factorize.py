@@ -234,7 +234,7 @@ def find_text(values: Series, names: Series) -> device.Array:
 def distinct_numbers(
     columns: Sequence[device.Array], xp: device.ArrayModule, check: MemoryCheck | None = None
 ) -> device.Array:
-    """Return the sorted distinct values of several integer arrays together.
+    """Return the sorted distinct values of several integer arrays of one type together.
 
     `check` is as in `distinct_text`, and not called on a GPU. On a CPU the values are hashed in
     chunks, so that neither a copy of the columns nor a hash table of all rows is built.

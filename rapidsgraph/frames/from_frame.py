@@ -119,9 +119,9 @@ def normalize_frame(frame: Frame, parameter: str = "edges") -> tuple[str, Frame]
         if is_reader and not frame.num_rows:
             raise GraphError(
                 "a RecordBatchReader has no rows, or was read before, which is possible once only; "
-                "call .read_all() on it, and pass the table",
+                "call .read_all() before its first use, and pass the table",
                 parameter=parameter,
-                hint="call .read_all() on the reader",
+                hint="call .read_all() before the first use of the reader",
             )
     return "arrow" if library == "pyarrow" else library, frame
 
@@ -203,10 +203,8 @@ def _convert_column(values: Any, name: Any, parameter: str) -> Column:
     fit = "numbers" if parameter in ("weight", "values") else "integers or text"
     library = library_name(values)
     is_table = getattr(values, "ndim", 1) == 2 and hasattr(values, "columns")
-    if is_table or getattr(values, "nlevels", 1) > 1:
-        raise GraphError(
-            "{column} holds several columns; pass a frame that has them as columns", column=name
-        )
+    if is_table or hasattr(values, "levels"):
+        raise GraphError("{column} is a frame or MultiIndex; pass a frame of columns", column=name)
     if library == "pandas" and not hasattr(values, "iloc"):  # an Index
         values = importlib.import_module("pandas").Series(values)
     if library == "polars":

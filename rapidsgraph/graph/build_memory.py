@@ -128,7 +128,7 @@ def arrow_hash_table_bytes(count: int) -> int:
 
 
 def merge_bytes(kind: str, count: int, text_bytes: int = 0) -> int:
-    """Return the bytes of merging the distinct names of chunks.
+    """Return the bytes of merging the distinct names of chunks, beside those of the chunks.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def merge_bytes(kind: str, count: int, text_bytes: int = 0) -> int:
     """
     if kind == "arrow":
         return arrow_hash_table_bytes(count) + 32 * count + 4 * text_bytes
-    return 24 * count + pandas_hash_table_bytes(count)
+    return 16 * count + pandas_hash_table_bytes(count)
 
 
 def _column_naming_bytes(column: NameColumnStats, count: int) -> tuple[int, int]:
@@ -172,8 +172,7 @@ def _column_naming_bytes(column: NameColumnStats, count: int) -> tuple[int, int]
         return ARROW_POOL_BYTES + peak, ARROW_POOL_BYTES + ids + 8 * count + text
     chunk = min(frames.TEXT_CHUNK_ROWS if column.kind == "object" else frames.CHUNK_ROWS, rows)
     num_merged = min(_max_merged_names(count, chunk), rows)
-    merge = 16 * num_merged + 8 * count + pandas_hash_table_bytes(count)
-    merge = max(merge, pandas_hash_table_bytes(chunk) + 16 * chunk, 32 * count)
+    merge = max(8 * num_merged + merge_bytes(column.kind, num_merged), 32 * count)
     lookup = 16 * count + pandas_hash_table_bytes(count) + ids + 24 * min(frames.CHUNK_ROWS, rows)
     return column.copy_bytes + max(merge, lookup), ids + 8 * count
 
@@ -221,7 +220,8 @@ def naming_bytes(
             peak = max(peak, retained + column_peak)
             retained += names
             lookup = 16 * count + pandas_hash_table_bytes(count) + 12 * column.rows
-            merge = 8 * column.rows + merge_bytes("hash", count)
+            num_merged = min(_max_merged_names(count, frames.CHUNK_ROWS), column.rows)
+            merge = 8 * (column.rows + num_merged) + merge_bytes("hash", num_merged)
             peak = max(peak, retained + max(12 * column.rows, merge, lookup))
             retained += 8 * count
         else:

@@ -61,7 +61,7 @@ def from_coo(
     minor_sorted : bool, default False
         Whether the neighbors ascend already, so that one stable pass by row suffices.
     report_conflicts : callable, optional
-        Called with the number of arcs that are merged into one of another weight before them.
+        Called with the number of arcs that are merged into an earlier one of a different weight.
     """
     xp, weights = device.array_module(coo[0]), coo.pop()
     offsets, neighbors, order, num_distinct = sort_pairs(

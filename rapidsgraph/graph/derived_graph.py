@@ -8,7 +8,7 @@ from typing import Any
 from .. import device
 from ..device import Array
 from ..frames import Frame, Vertices
-from ..validation import check_choice, check_free_memory, is_integer_type, reject
+from ..validation import check_choice, check_free_memory, is_integral, reject
 from .build import build_from_ids
 from .build_memory import csr_build_bytes
 from .csr import Adjacency, filter_offsets, row_indices, select_rows
@@ -81,7 +81,7 @@ def check_subgraph_memory(
 
 def check_hops(hops: Any) -> None:
     """Raise GraphError unless an argument is a number of edges."""
-    if not is_integer_type(hops) or hops < 0:
+    if not is_integral(hops) or hops < 0:
         reject("hops", hops, "it must be a number of edges, 0 or more")
 
 

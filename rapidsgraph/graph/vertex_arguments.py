@@ -10,7 +10,7 @@ import numpy as np
 from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, format_value
-from ..validation import check_vertex_count, is_integer_type, reject
+from ..validation import check_vertex_count, is_integral, reject
 from .vertex_names import Labeling
 
 
@@ -226,7 +226,7 @@ def check_vertex_range(vertices: Any, num_columns: int) -> Any:
     GraphError
         A range has a step or a negative end, is too long, or stands for names of several columns.
     """
-    if is_integer_type(vertices):
+    if is_integral(vertices):
         vertices = range(int(vertices)) if vertices >= 0 else vertices
     if isinstance(vertices, range):
         if num_columns > 1:

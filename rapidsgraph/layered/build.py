@@ -27,7 +27,7 @@ from ..graph.local_graph import LocalGraph
 from ..graph.vertex_arguments import resolve_vertices
 from ..graph.vertex_names import Labeling
 from ..kernels.constants import UNREACHED, WARP
-from ..validation import check_free_memory, is_integer_type
+from ..validation import check_free_memory, is_integral
 from .packing import COLUMN, Section, pack_partition, split_rows, unpack_partition
 from .storage import LayeredStorage
 
@@ -229,7 +229,7 @@ def make_edge_frame(storage: LayeredStorage, layer: int | None) -> frames.Frame:
     """Return the frame of `LayeredEdgeList.edges`."""
     start, stop = 0, storage.num_vertices
     if layer is not None:
-        if not is_integer_type(layer) or not 0 <= layer <= storage.depth:
+        if not is_integral(layer) or not 0 <= layer <= storage.depth:
             raise GraphError(
                 f"layer is {format_value(layer)}; it must be an integer from 0 to {storage.depth}",
                 parameter="layer",

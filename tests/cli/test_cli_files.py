@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -81,11 +82,22 @@ def test_layers_need_a_place(tmp_path, edges, memory):
                 "pagerank": "--from VERTEX",
                 "layer": "--from a --format csv",
             }
-            assert f"{options[arguments[0]]} --output FOLDER`" in done.stderr
+            command = f"{options[arguments[0]]} --output FOLDER`"
+            if source == "-" and "--format" not in command:
+                command = re.sub(r"--from ('a b'|VERTEX)", r"\g<0> --format FORMAT", command)
+            assert command in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"), [([""], "EDGES"), (["edges.csv", "--output", ""], "--output")]
+    ("arguments", "name"),
+    [
+        ([""], "EDGES"),
+        (["edges.csv", "--output", ""], "--output"),
+        (["edges.csv", "--vertices", ""], "--vertices"),
+        (["edges.csv", "--personalization", ""], "--personalization"),
+        (["edges.csv", "--start", ""], "--start"),
+        (["edges.csv", "--dangling", ""], "--dangling"),
+    ],
 )
 def test_empty_names_of_files(arguments, name):
     assert run("pagerank", *arguments, code=1).stderr == f"error: {name} is empty; name a file\n"

@@ -1,6 +1,7 @@
 """The lock and the number of threads of parallel kernels, also after signals."""
 
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -12,10 +13,14 @@ from rapidsgraph.device import threads
 SMALL, LARGE = 1, device.MIN_PARALLEL_SIZE
 
 
+def count_threads():
+    return pytest.importorskip("numba").get_num_threads()
+
+
 def run(size):
     """Return the number of threads of a kernel of this size."""
     with device.kernel_lock(), device.limit_threads(size):
-        return device.num_threads()
+        return count_threads()
 
 
 @pytest.fixture
@@ -31,21 +36,23 @@ def two_threads():
 
 def test_small_kernels_have_one_thread(two_threads):
     assert [run(size) for size in (SMALL, LARGE, None, SMALL)] == [1, 2, 2, 1]
-    assert device.num_threads() == 2
+    assert count_threads() == device.num_threads() == 2
     with pytest.raises(ValueError, match="stop"), device.limit_threads(SMALL):
+        assert (count_threads(), device.num_threads()) == (1, 2)
         raise ValueError("stop")
-    assert device.num_threads() == 2
+    assert count_threads() == 2
 
 
-def test_an_interrupted_exit_does_not_limit_later_kernels(two_threads, monkeypatch):
+def test_an_interrupted_exit_does_not_limit_later_kernels(two_threads):
     limit = device.limit_threads(SMALL)
     limit.__enter__()  # and no exit
-    assert device.num_threads() == 1
+    assert (count_threads(), device.num_threads()) == (1, 2)
     assert [run(size) for size in (SMALL, LARGE)] == [1, 2]
-    assert device.num_threads() == 2
+    assert count_threads() == 2
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+@pytest.mark.skipif(sys.version_info[:2] == (3, 14), reason="a defect of Python 3.14, #148874")
 def test_signals_release_the_lock(two_threads):
     """A signal that arrives anywhere leaves no lock behind."""
 
@@ -60,7 +67,7 @@ def test_signals_release_the_lock(two_threads):
         for _ in range(2000):
             try:
                 signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-5, 3e-4))
-                while True:
+                for _ in range(10_000):
                     run(SMALL)
             except StopError:
                 assert not device.kernel_lock().locked()
@@ -71,7 +78,9 @@ def test_signals_release_the_lock(two_threads):
 
 
 def test_a_child_of_a_fork_has_its_own_lock():
-    lock = device.kernel_lock()
-    threads._reset_after_fork()
-    assert device.kernel_lock() is not lock and isinstance(lock, type(threading.Lock()))
-    threads._is_forked_after_parallel = False
+    lock, is_forked = device.kernel_lock(), threads._is_forked_after_parallel
+    try:
+        threads._reset_after_fork()
+        assert device.kernel_lock() is not lock and isinstance(lock, type(threading.Lock()))
+    finally:
+        threads._kernel_lock, threads._is_forked_after_parallel = lock, is_forked

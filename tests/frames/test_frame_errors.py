@@ -108,7 +108,7 @@ def test_the_cast_of_a_hint_works(library, values):
     ids=["frame", "index"],
 )
 def test_several_columns_as_one(values):
-    with pytest.raises(rg.GraphError, match="column 'source' holds several columns; pass a frame"):
+    with pytest.raises(rg.GraphError, match="column 'source' is a frame or MultiIndex; pass a"):
         rg.Graph({"source": values, "destination": [1]})
     with pytest.raises(rg.GraphError):
         rg.bfs(rg.Graph({"source": [0], "destination": [1]}), values)

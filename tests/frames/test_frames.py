@@ -214,7 +214,7 @@ def test_arrow_record_batch_and_reader():
     batches = [batch.slice(1, 1), batch.slice(2)]
     reader = pyarrow.RecordBatchReader.from_batches(batch.schema, batches)
     assert_is_path(reader)
-    with pytest.raises(rg.GraphError, match=r"was read before, .*; call \.read_all\(\) on it"):
+    with pytest.raises(rg.GraphError, match=r"was read before, .*; call \.read_all\(\) before"):
         rg.pagerank(reader)
 
 

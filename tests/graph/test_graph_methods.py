@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 import rapidsgraph as rg
 from rapidsgraph.dispatch import DISTRIBUTED_FUNCTIONS, load
 from rapidsgraph.graph.graph import _LOCAL_METHODS
-from rapidsgraph.graph.local_graph import storage_of
+from rapidsgraph.graph.local_graph import LocalGraph, storage_of
 
 by_direction = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 by_policy = pytest.mark.parametrize("multi_edges", ["first", "keep"])
@@ -250,25 +250,30 @@ def test_the_state_of_a_graph_has_copies_of_its_caches():
 
 
 @pytest.mark.parametrize(
-    ("check", "read"),
+    "read",
     [
-        ("export.check_degree_memory", lambda graph: graph.degrees),
-        ("derived_graph.check_subgraph_memory", lambda graph: graph.subgraph(range(3)).edges),
+        lambda graph: graph.degrees,
+        lambda graph: graph.subgraph(range(3)).edges,
+        lambda graph: graph.reverse().edges,
+        rg.connected_components,
     ],
-    ids=["degrees", "subgraph"],
+    ids=["degrees", "subgraph", "reverse", "components"],
 )
-def test_adjacencies_that_another_thread_builds_meanwhile(check, read, monkeypatch):
+def test_adjacencies_that_another_thread_builds_meanwhile(read, monkeypatch):
     """A reversed graph has one adjacency until an algorithm needs the other."""
     edges = pandas.DataFrame({"source": [0, 0, 1], "destination": [1, 2, 2]})
     expected, graph = read(rg.Graph(edges).reverse()), rg.Graph(edges).reverse()
-    calls = []
+    storage, adjacencies = storage_of(graph), LocalGraph.adjacencies.fget
 
-    def build_other(*_):
-        calls.append(storage_of(graph).csr)
+    def build_other_after_reading(self):
+        found = adjacencies(self)
+        if self is storage:
+            assert self.csr is not None
+        return found
 
-    monkeypatch.setattr(f"rapidsgraph.graph.{check}", build_other)
+    monkeypatch.setattr("rapidsgraph.algorithms.components.fits_in_block", lambda _: False)
+    monkeypatch.setattr(LocalGraph, "adjacencies", property(build_other_after_reading))
     assert_frame_equal(read(graph), expected)
-    assert calls
 
 
 @pytest.mark.parametrize("partitions", [0, 2])

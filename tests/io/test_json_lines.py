@@ -123,9 +123,10 @@ def test_missing_columns(put):
 
 def test_a_block_that_begins_with_no_object(put, monkeypatch):
     row = '{"source": 1, "destination": 2}\n'
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 10 * len(row))
-    path = put("a.jsonl", 10 * row + "[1, 2]\n" + row)
-    with pytest.raises(GraphError, match=r"line 11: it is not a JSON object \(it is \[1, 2\]\)"):
+    num_rows = json_lines.BLOCK_BYTES // len(row) + 1  # in the sample that determines the types
+    monkeypatch.setattr(json_lines, "CHUNK_BYTES", num_rows * len(row))
+    path = put("a.jsonl", num_rows * row + "[1, 2]\n" + row)
+    with pytest.raises(GraphError, match=f"line {num_rows + 1}: it is not a JSON object"):
         read(path)
 
 
