@@ -82,9 +82,11 @@ class GraphError(ValueError):
     ) -> None:
         self.parameter, self.column, self.row = parameter, column, row
         self.value, self.path, self.hint, self.partition = value, path, hint, partition
-        if isinstance(value, (str, bytes, tuple, list)) and "{" in (text := format_value(value)):
-            message = message.replace(text, VALUE)
-        if isinstance(path, (str, os.PathLike)) and "{" in str(path):
+        if isinstance(value, (str, bytes, tuple, list)):
+            text = format_value(value)
+            if PLACEHOLDER.search(text):
+                message = message.replace(text, VALUE)
+        if isinstance(path, (str, os.PathLike)) and PLACEHOLDER.search(str(path)):
             message = message.replace(str(path), PATH)
         self._template = message
         super().__init__(self._format_message())

@@ -51,8 +51,8 @@ from .validation import (
     as_list,
     check_choice,
     check_count,
+    check_endpoint_columns,
     check_flag,
-    check_same_number,
     choose_weight,
     is_default_weight,
 )
@@ -121,9 +121,9 @@ def estimate_memory(
     temporary folder for this.
 
     Without `num_vertices`, the number of vertices is that of the size line of a Matrix Market file.
-    For other input, it is the range of the integer ids or, if that is more or the names are text,
-    two vertices per row; the estimate may then be several times the peak. On a CPU with a known
-    number of vertices, the peak resident set is mostly above 0.7 of the estimate.
+    For other input, it is two per row, or the range of integer ids if that is less; the estimate
+    may then be several times the peak. On a CPU with a known number of vertices, the peak resident
+    set is mostly above 0.7 of the estimate.
 
     On a GPU, repeated "sssp" calls on a `Graph` sort its adjacency lists by weight if 64 bytes per
     arc are free. The estimate does not include that optional sort.
@@ -274,7 +274,7 @@ def _frame_stats(
     _, frame = frames.normalize_frame(frame, "graph_or_path")
     source = "source" if source is None else source
     destination = "destination" if destination is None else destination
-    check_same_number(as_list(source), as_list(destination))
+    check_endpoint_columns(as_list(source), as_list(destination))
     labels = [*as_list(source), *as_list(destination)]
     weight = choose_weight(weight, frames.column_names(frame), labels)
     if weight is not None:

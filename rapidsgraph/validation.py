@@ -146,7 +146,7 @@ def is_integral(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not is_other
 
 
-def is_integer(value: object) -> bool:
+def reads_as_int64(value: object) -> bool:
     """Return whether PyArrow reads a value, which may be text, as int64."""
     if isinstance(value, str) and (not INTEGER.fullmatch(value) or len(value) > MAX_DIGITS):
         return False
@@ -247,8 +247,8 @@ def as_list(names: Any) -> list:
     return list(names)
 
 
-def check_same_number(source: list, destination: list) -> None:
-    """Raise GraphError unless both endpoints have as many columns, and at least one."""
+def check_endpoint_columns(source: list, destination: list) -> None:
+    """Raise GraphError unless both endpoints have the same number of columns, at least one."""
     if len(source) != len(destination) or not source:
         raise GraphError(
             f"source has {len(source)} columns and destination {len(destination)}; both need the "

@@ -29,7 +29,7 @@ from ..io.tables import (
     select_columns,
 )
 from ..io.text_files import Text
-from ..validation import INTEGER, MAX_DIGITS, is_integer
+from ..validation import INTEGER, MAX_DIGITS, reads_as_int64
 from .options import vertex_columns
 
 Source = tuple[str, list]  # where a vertex is named, for messages; its value in each name column
@@ -120,8 +120,8 @@ def _are_integers(table: Table, columns: ColumnSelection, sources: Sequence[Sour
     row = dict(zip(columns.ids, fields))
     roots = [fields for _, fields in sources if len(fields) == len(columns.groups)]
     return [
-        all(is_integer(row[name]) for name in group)
-        and all(is_integer(fields[index]) for fields in roots)
+        all(reads_as_int64(row[name]) for name in group)
+        and all(reads_as_int64(fields[index]) for fields in roots)
         for index, group in enumerate(columns.groups)
     ]
 

@@ -17,7 +17,7 @@ from ..frames import Column, Frame
 from ..validation import (
     FRAME_WEIGHT_HINT,
     as_list,
-    check_same_number,
+    check_endpoint_columns,
     check_weights,
     choose_weight,
     is_default_weight,
@@ -106,7 +106,7 @@ def _read_columns(
     """Return the checked columns of a normalized frame; see `read_columns`."""
     endpoints = [as_list(source), as_list(destination)]
     weight = choose_weight(weight, frames.column_names(edges), [*endpoints[0], *endpoints[1]])
-    check_same_number(*endpoints)
+    check_endpoint_columns(*endpoints)
     try:
         sources, destinations = (
             [frames.get_column(edges, name, parameter) for name in names]

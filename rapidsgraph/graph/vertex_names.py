@@ -23,7 +23,7 @@ from .. import device, frames
 from ..device import Array, ArrayModule
 from ..errors import GraphError, VertexNotFoundError, VertexTypeError, format_value
 from ..frames import Column
-from ..validation import is_integer
+from ..validation import reads_as_int64
 
 MAX_SHOWN_NAMES = 3  # of vertices that are not in a graph, in a message
 MAX_CHECKED_NAMES = 100
@@ -474,7 +474,7 @@ def _find_fraction(values: Array) -> tuple[int, float]:
 def _find_non_integer(values: Column) -> tuple[int, Any]:
     """Return the row and value of the first text that is not an integer, else of the first text."""
     texts = frames.to_device(values, np)
-    row = next((row for row, text in enumerate(texts) if not is_integer(text)), 0)
+    row = next((row for row, text in enumerate(texts) if not reads_as_int64(text)), 0)
     return row, _item(values, row)
 
 

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple, Protocol
 from .. import frames
 from ..atomic import is_no_space
 from ..errors import GraphError, MissingColumnError, WeightWarning, warn
-from ..validation import DEFAULT_WEIGHT, FILE_WEIGHT_HINT, as_list, choose_weight
+from ..validation import (
+    DEFAULT_WEIGHT,
+    FILE_WEIGHT_HINT,
+    as_list,
+    check_endpoint_columns,
+    choose_weight,
+)
 from .formats import FORMATS, split_endings
 
 POSITIONAL = ["source", "destination", "weight"]  # columns of a file without a header
@@ -178,13 +184,10 @@ def select_columns(
         used = [*as_list(other), *as_list(weight)]
         ends.append([_check_column(column_names, path, name, parameter, used) for name in names])
     sources, destinations = ends
-    if len(sources) != len(destinations) or not sources:
-        raise GraphError(
-            f"{path}: {len(sources)} columns for source and {len(destinations)} for destination; "
-            "give the same number of both",
-            path=path,
-            parameter="destination",
-        )
+    try:
+        check_endpoint_columns(sources, destinations)
+    except GraphError as error:
+        raise error.with_path(path) from None
     weight = choose_weight(weight, column_names, [*sources, *destinations])
     used = [*sources, *destinations]
     weights = [] if weight is None else [_check_column(column_names, path, weight, "weight", used)]

@@ -125,9 +125,9 @@ def test_missing_columns_suggest_the_likely(put, header, given, hint):
 
 def test_columns_that_cannot_go_together(put):
     path = put("a.csv", "a,b,c\n1,2,3\n")
-    with pytest.raises(GraphError, match="2 columns for source and 1 for destination"):
+    with pytest.raises(GraphError, match="a.csv: source has 2 columns and destination 1"):
         read(path, source=["a", "b"], destination=["c"])
-    with pytest.raises(GraphError, match="0 columns for source"):
+    with pytest.raises(GraphError, match="source has 0 columns"):
         read(path, source=[], destination=[])
     with pytest.raises(GraphError, match="must be different columns"):
         read(path, source="a", destination="a")
