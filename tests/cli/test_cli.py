@@ -256,7 +256,7 @@ def mistakes():
     yield ["edges.csv", "--source", "from"], "there is no column 'from'"
     yield (
         ["edges.csv", "--source", "source", "--source", "destination"],
-        "2 columns for source",
+        "source has 2 columns",
     )
     yield ["edges.csv", "--output", "a.xls"], "a.xls: the ending '.xls' is not known"
     yield ["edges.csv", "--output", "none/a.csv"], "the folder .* does not exist; create it first"
